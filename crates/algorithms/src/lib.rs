@@ -1,0 +1,11 @@
+//! The textbook shelf: one file per algorithm, in the words of the paper that introduced it.
+//!
+//! Pure, like the core: an algorithm here is a state machine and nothing else.
+
+#![no_std]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+extern crate alloc;
+
+pub mod mutex;
+pub mod quorum;

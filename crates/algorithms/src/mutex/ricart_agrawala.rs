@@ -1,0 +1,253 @@
+//! Ricart-Agrawala: ask everybody, and wait for everybody's reply.
+//!
+//! **Idea.** A process that wants in stamps its request with a Lamport clock and sends it to all
+//! others. Whoever receives it replies at once, unless it is in the critical section itself or wants
+//! in with an older stamp: then it keeps the reply back until it has left. All requests have a total
+//! order, so of two that want in exactly one keeps its reply back, and the older one goes first.
+//!
+//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be FIFO.
+//!
+//! | message | means | sent |
+//! | --- | --- | --- |
+//! | `request` | "I want in, since my clock showed T" | to all others, on entering |
+//! | `reply` | "as far as I am concerned, go" | at once, or on leaving |
+//! | `deferred` | "I heard you; the reply comes later" | only in the variant below, in place of silence |
+//!
+//! **Cost.** 2(N-1) messages to enter, none to leave (replies kept back are part of the 2(N-1));
+//! client delay 2, synchronisation delay 1.
+//!
+//! **Variant.** In the plain algorithm a reply kept back and a crash look the same: silence. With
+//! [`Answers::RepliesAndDeferrals`] every request is answered at once, at up to N-1 messages more,
+//! and then silence means a crash and says whose.
+//!
+//! **Paper.** G. Ricart and A. K. Agrawala, *An Optimal Algorithm for Mutual Exclusion in Computer
+//! Networks*, CACM 24(1), 1981, section 2 ("The Algorithm"). Names: `Our_Sequence_Number` is
+//! `Role::Wanted::stamp`, `Highest_Sequence_Number` is `clock`, `Outstanding_Reply_Count` is
+//! `Role::Wanted::outstanding`, `Reply_Deferred[1:N]` is `deferred`.
+//!
+//! **Why it is safe.** Suppose i and j are in at once. Each has the other's reply to its current
+//! request. Say i's stamp is the older one. If j sent its reply before it chose its stamp, it had
+//! received i's request, so its clock had risen above i's stamp and j's would be the younger one, as
+//! supposed; then i, when j's request reached it, wanted in or was in with the older stamp and kept
+//! its reply back: j cannot have it. If j sent its reply after it chose its stamp, i's was older: as
+//! before. **Live**: the oldest request of all is kept back by nobody but a holder, who leaves.
+
+use alloc::vec::Vec;
+
+use conclave_core::clock::{LamportClock, Stamp, Timestamp};
+use conclave_core::mutex::{Command, Notice};
+use conclave_core::{
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+};
+
+/// What processes say to each other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// I want in, since my clock showed this.
+    Request(Timestamp),
+    /// As far as I am concerned, go; and this is the highest fence I know.
+    Reply(Fence),
+    /// I heard you; the reply comes when I have left.
+    Deferred,
+}
+
+/// How a process answers a request whose reply it keeps back.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Answers {
+    /// Not at all, as in the paper.
+    Replies,
+    /// By saying so.
+    RepliesAndDeferrals,
+}
+
+/// One process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RicartAgrawala {
+    me: ProcessId,
+    view: View,
+    answers: Answers,
+    /// Not below the stamp of any request made or received.
+    clock: LamportClock,
+    fence: HighestFence,
+    role: Role,
+    /// Whose reply was kept back; empty while released.
+    deferred: SeatSet,
+}
+
+/// What a process is about.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Role {
+    Released,
+    Wanted {
+        /// When it asked.
+        stamp: Timestamp,
+        /// Replies still to come; at least 1.
+        outstanding: usize,
+        /// Who has not answered at all; kept only where deferrals are announced.
+        silent: Option<SeatSet>,
+    },
+    Held,
+}
+
+impl conclave_core::Message for Message {
+    const KINDS: &'static [Kind] =
+        &[Kind::enter("request"), Kind::enter("reply"), Kind::enter("deferred")];
+
+    #[inline]
+    fn kind(&self) -> KindIndex {
+        match self {
+            Message::Request(_) => 0,
+            Message::Reply(_) => 1,
+            Message::Deferred => 2,
+        }
+    }
+}
+
+impl Protocol for RicartAgrawala {
+    type Config = Answers;
+    type Command = Command;
+    type Message = Message;
+    type Timer = ();
+    type Notice = Notice;
+
+    fn start(start: Start<'_, Answers>, _: &mut Effects<Self>) -> Self {
+        Self {
+            me: start.me,
+            view: start.view.clone(),
+            answers: *start.config,
+            clock: LamportClock::starting_at(start.clock),
+            fence: HighestFence::default(),
+            role: if start.is_holder() { Role::Held } else { Role::Released },
+            deferred: SeatSet::empty(start.view.len()),
+        }
+    }
+
+    #[inline]
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        match (&mut self.role, input) {
+            // "Process invokes mutual exclusion".
+            (Role::Released, Input::Command(Command::Enter)) => self.request(out),
+            // "Process receives request message k from j": it compares before it answers.
+            (_, Input::Message { from, message: Message::Request(time) }) => {
+                self.on_request(Stamp { time, process: from }, out);
+            }
+            // "Process receives reply message".
+            (Role::Wanted { silent, .. }, Input::Message { from, message: Message::Reply(fence) }) => {
+                hear(silent, &self.view, from);
+                self.on_reply(fence, out);
+            }
+            (Role::Wanted { silent, .. }, Input::Message { from, message: Message::Deferred }) => {
+                out.rule("now knows that the other is alive and merely busy");
+                hear(silent, &self.view, from);
+            }
+            // "Release the critical section".
+            (Role::Held, Input::Command(Command::Leave)) => self.release(out),
+            _ => out.rule("has no use for this"),
+        }
+    }
+
+    fn invariants(&self) -> Result<(), &'static str> {
+        match &self.role {
+            Role::Released if !self.deferred.is_empty() => Err("a released process owes a reply"),
+            Role::Wanted { outstanding: 0, .. } => Err("all have replied and it still waits"),
+            Role::Wanted { stamp, .. } if *stamp > self.clock.time() => {
+                Err("the clock is behind the process's own request")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn waits_for(&self) -> Vec<ProcessId> {
+        match &self.role {
+            Role::Wanted { silent: Some(silent), .. } if !silent.is_empty() => {
+                silent.iter().map(|seat| self.view.at(seat)).collect()
+            }
+            Role::Wanted { .. } => self.view.others(self.me).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl RicartAgrawala {
+    fn request(&mut self, out: &mut Effects<Self>) {
+        let stamp = self.clock.tick();
+        let outstanding = self.view.len() - 1;
+        if outstanding == 0 {
+            return self.enter(out);
+        }
+        out.rule("stamps its request and asks all others (paper: Requesting_Critical_Section)");
+        let silent = match self.answers {
+            Answers::Replies => None,
+            Answers::RepliesAndDeferrals => Some(self.everyone_else()),
+        };
+        self.role = Role::Wanted { stamp, outstanding, silent };
+        out.multicast(self.view.others(self.me), &Message::Request(stamp));
+    }
+
+    /// The clock rises above every request received; without that, a process that heard a request
+    /// could still stamp its own as older, and both would get in.
+    #[inline]
+    fn on_request(&mut self, theirs: Stamp, out: &mut Effects<Self>) {
+        self.clock.rise_above(theirs.time);
+        let defer = match self.role {
+            Role::Released => false,
+            Role::Wanted { stamp, .. } => Stamp { time: stamp, process: self.me } < theirs,
+            Role::Held => true,
+        };
+        if defer {
+            out.rule("holds, or wants in with the older stamp: it keeps its reply back (Defer_it)");
+            if let Some(seat) = self.view.seat(theirs.process) {
+                self.deferred.insert(seat);
+            }
+            if self.answers == Answers::RepliesAndDeferrals {
+                out.send(theirs.process, Message::Deferred);
+            }
+        } else {
+            out.rule("does not want in, or not as long: it replies at once");
+            out.send(theirs.process, Message::Reply(self.fence.known()));
+        }
+    }
+
+    #[inline]
+    fn on_reply(&mut self, fence: Fence, out: &mut Effects<Self>) {
+        self.fence.learn(fence);
+        let Role::Wanted { outstanding, .. } = &mut self.role else { return };
+        *outstanding -= 1;
+        if *outstanding == 0 {
+            self.enter(out);
+        } else {
+            out.rule("counts one reply more, and waits for the rest");
+        }
+    }
+
+    fn enter(&mut self, out: &mut Effects<Self>) {
+        out.rule("has everybody's reply and enters");
+        self.role = Role::Held;
+        out.notify(Notice::Entered { fence: self.fence.enter() });
+    }
+
+    fn release(&mut self, out: &mut Effects<Self>) {
+        out.rule("leaves, and sends the replies that it kept back");
+        self.role = Role::Released;
+        let waiting = self.deferred.iter().map(|seat| self.view.at(seat));
+        out.multicast(waiting, &Message::Reply(self.fence.known()));
+        self.deferred.clear();
+        out.notify(Notice::Left);
+    }
+
+    fn everyone_else(&self) -> SeatSet {
+        let mut set = SeatSet::empty(self.view.len());
+        for seat in self.view.others(self.me).filter_map(|id| self.view.seat(id)) {
+            set.insert(seat);
+        }
+        set
+    }
+}
+
+/// Strikes `from` from those who have not answered.
+fn hear(silent: &mut Option<SeatSet>, view: &View, from: ProcessId) {
+    if let (Some(silent), Some(seat)) = (silent, view.seat(from)) {
+        silent.remove(seat);
+    }
+}

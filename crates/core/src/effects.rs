@@ -1,0 +1,120 @@
+//! What a process does.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::{ProcessId, Protocol};
+
+/// One thing that a process wants done.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Effect<P: Protocol> {
+    /// Send a message; one to oneself is legal, and arrives before anything else does.
+    Send {
+        /// To whom.
+        to: ProcessId,
+        /// What.
+        message: P::Message,
+        /// Whether it is one more copy of the multicast that the preceding send began.
+        continues: bool,
+    },
+    /// Tell the application.
+    Notify(P::Notice),
+    /// Let `timer` run out once, `after` that time; setting it again replaces it.
+    SetTimer {
+        /// Which.
+        timer: P::Timer,
+        /// When, from now.
+        after: Duration,
+    },
+    /// Let `timer` not run out after all.
+    CancelTimer(P::Timer),
+}
+
+/// The one way out: a buffer that a runner keeps and hands to every step, so that a step allocates
+/// nothing once the buffer has grown to its working size.
+///
+/// The order of effects is meaning: a runner performs them first to last.
+#[derive(Debug)]
+pub struct Effects<P: Protocol> {
+    list: Vec<Effect<P>>,
+    rules: Option<Vec<&'static str>>,
+}
+
+impl<P: Protocol> Effects<P> {
+    /// An empty buffer that forgets which rules fired.
+    pub fn new() -> Self {
+        Self { list: Vec::new(), rules: None }
+    }
+
+    /// An empty buffer that remembers which rules fired, for [`take_rules`](Self::take_rules).
+    pub fn explained() -> Self {
+        Self { list: Vec::new(), rules: Some(Vec::new()) }
+    }
+
+    /// Sends `message` to one process.
+    #[inline]
+    pub fn send(&mut self, to: ProcessId, message: P::Message) {
+        self.list.push(Effect::Send { to, message, continues: false });
+    }
+
+    /// Sends `message` to several: as many sends, but one transmission where the network can
+    /// multicast.
+    #[inline]
+    pub fn multicast(&mut self, to: impl IntoIterator<Item = ProcessId>, message: &P::Message) {
+        let copies = to.into_iter().enumerate().map(|(copy, to)| Effect::Send {
+            to,
+            message: message.clone(),
+            continues: copy > 0,
+        });
+        self.list.extend(copies);
+    }
+
+    /// Tells the application.
+    #[inline]
+    pub fn notify(&mut self, notice: P::Notice) {
+        self.list.push(Effect::Notify(notice));
+    }
+
+    /// Sets a timer, in place of what it was set to before.
+    #[inline]
+    pub fn set_timer(&mut self, timer: P::Timer, after: Duration) {
+        self.list.push(Effect::SetTimer { timer, after });
+    }
+
+    /// Cancels a timer.
+    #[inline]
+    pub fn cancel_timer(&mut self, timer: P::Timer) {
+        self.list.push(Effect::CancelTimer(timer));
+    }
+
+    /// Says which rule fired, as a sentence whose subject is this process. It changes nothing: it
+    /// is what an explained run prints.
+    #[inline]
+    pub fn rule(&mut self, sentence: &'static str) {
+        if let Some(rules) = &mut self.rules {
+            rules.push(sentence);
+        }
+    }
+
+    /// Hands the effects to a runner, in order, and leaves the buffer empty.
+    #[inline]
+    pub fn drain(&mut self) -> impl Iterator<Item = Effect<P>> + '_ {
+        self.list.drain(..)
+    }
+
+    /// The rules that fired since this was last asked, in order.
+    pub fn take_rules(&mut self) -> Vec<&'static str> {
+        self.rules.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    /// Whether nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+impl<P: Protocol> Default for Effects<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,34 @@
+//! The vocabulary that every other crate speaks.
+//!
+//! A distributed algorithm is a value that turns an input into effects: `p = (S, s0, M, ->)`, a set
+//! of states, a first state, messages, and a transition `S x M -> S x 2^(P x M)`. [`Protocol`] is
+//! that sentence in Rust. A simulator, an exhaustive search and a network driver are three readers
+//! of it; none of them needs to know which algorithm it drives.
+//!
+//! This crate is `no_std`: no clock, socket, thread, random number or hash map can even be named.
+
+#![no_std]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+extern crate alloc;
+
+pub mod clock;
+pub mod mutex;
+
+mod effects;
+mod fence;
+mod id;
+mod input;
+mod message;
+mod protocol;
+mod seat_set;
+mod view;
+
+pub use effects::{Effect, Effects};
+pub use fence::{Fence, HighestFence};
+pub use id::{ProcessId, Seat};
+pub use input::Input;
+pub use message::{Kind, KindIndex, Message, Phase};
+pub use protocol::{Arrival, Protocol, Start};
+pub use seat_set::SeatSet;
+pub use view::{DuplicateId, View};

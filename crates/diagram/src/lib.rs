@@ -1,0 +1,3 @@
+//! A recorded run as a space-time diagram.
+#![no_std]
+extern crate alloc;

@@ -1,0 +1,206 @@
+//! All properties and measures of one run together.
+
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+
+use conclave_core::{Kind, Seat};
+
+use crate::measure::{Bandwidth, Delays, Fairness};
+use crate::property::{Fences, MutualExclusion, Ordering, Waiting};
+use crate::{Ending, Event, Fingerprint, LossCause, MessageId, Time, Verdict, What};
+
+/// Whether a judge pays for vector clocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JudgeOrdering {
+    /// It does, and can say whether the order of requests was kept.
+    Yes,
+    /// It does not, and says so.
+    No,
+}
+
+/// Watches one run and says what is to be said of it.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    fingerprint: Fingerprint,
+    bandwidth: Bandwidth,
+    exclusion: MutualExclusion,
+    fences: Fences,
+    ordering: Option<Ordering>,
+    waiting: Waiting,
+    delays: Delays,
+    fairness: Fairness,
+    faults: u64,
+    last_fault: Time,
+    crashed: Vec<Option<Time>>,
+    losses: Vec<(Time, Seat, Seat, LossCause)>,
+    now: Time,
+}
+
+/// What a judge found, once the run is over.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// All of it in one word.
+    pub verdict: Verdict,
+    /// How the run came to its end.
+    pub ending: Ending,
+    /// When.
+    pub end: Time,
+    /// The hash of all that happened.
+    pub fingerprint: u64,
+    /// Safety.
+    pub exclusion: MutualExclusion,
+    /// Fences.
+    pub fences: Fences,
+    /// Ordering, if it was judged.
+    pub ordering: Option<Ordering>,
+    /// Liveness: who still waits.
+    pub waiting: Waiting,
+    /// Messages.
+    pub bandwidth: Bandwidth,
+    /// Times.
+    pub delays: Delays,
+    /// Shares.
+    pub fairness: Fairness,
+    /// How many faults fired.
+    pub faults: u64,
+    /// By seat: since when it is down, if it is.
+    pub crashed: Vec<Option<Time>>,
+    /// The first messages that were lost: when, from whom, to whom, why.
+    pub losses: Vec<(Time, Seat, Seat, LossCause)>,
+}
+
+impl Judge {
+    /// For `members` processes that speak in these kinds of messages.
+    pub fn new(members: usize, kinds: &[Kind], ordering: JudgeOrdering) -> Self {
+        Self {
+            fingerprint: Fingerprint::new(),
+            bandwidth: Bandwidth::new(members, kinds),
+            exclusion: MutualExclusion::default(),
+            fences: Fences::default(),
+            ordering: (ordering == JudgeOrdering::Yes).then(|| Ordering::new(members)),
+            waiting: Waiting::new(members),
+            delays: Delays::new(members),
+            fairness: Fairness::new(members),
+            faults: 0,
+            last_fault: Time::ZERO,
+            crashed: alloc::vec![None; members],
+            losses: Vec::new(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// Takes in an event.
+    #[inline]
+    pub fn on(&mut self, event: &Event) {
+        self.now = event.at;
+        self.fingerprint.event(event);
+        if let Some(ordering) = &mut self.ordering {
+            ordering.on(event);
+        }
+        match event.what {
+            What::Sent { .. } | What::Received { .. } => self.bandwidth.on(event),
+            _ => self.on_rare(event),
+        }
+    }
+
+    /// Takes in what a message says, so that the fingerprint tells two payloads apart.
+    #[inline]
+    pub fn on_content(&mut self, content: &impl Hash) {
+        content.hash(&mut self.fingerprint);
+    }
+
+    fn on_rare(&mut self, event: &Event) {
+        self.exclusion.on(event);
+        self.fences.on(event);
+        self.waiting.on(event);
+        self.delays.on(event);
+        self.fairness.on(event);
+        match event.what {
+            What::Crashed => self.crashed[event.seat.index()] = Some(event.at),
+            What::Returned => self.crashed[event.seat.index()] = None,
+            What::Lost { to, cause, .. } if self.losses.len() < 1_000 => {
+                self.losses.push((event.at, event.seat, to, cause));
+            }
+            _ => {}
+        }
+        if event.what.is_fault() {
+            self.faults += 1;
+            self.last_fault = event.at;
+        }
+    }
+
+    /// Whether nothing that comes could make the verdict better.
+    #[inline]
+    pub fn has_seen_enough(&self) -> bool {
+        self.exclusion.broken().is_some()
+            || self.fences.broken().is_some()
+            || self.waiting.starved().is_some()
+    }
+
+    /// How many wait.
+    #[inline]
+    pub fn waiting(&self) -> usize {
+        self.waiting.count()
+    }
+
+    /// How many faults fired.
+    pub fn faults(&self) -> u64 {
+        self.faults
+    }
+
+    /// Since when somebody has waited in vain: the last entry, or the last fault after it.
+    pub fn last_progress(&self) -> Time {
+        self.delays.last_entry().max(self.last_fault)
+    }
+
+    /// The number of entries.
+    pub fn entries(&self) -> u64 {
+        self.delays.entries()
+    }
+
+    /// Closes the book. `promises_order` says whether an overtaking breaks a promise.
+    pub fn finish(self, ending: Ending, promises_order: bool) -> Report {
+        let overtaken = self.ordering.as_ref().is_some_and(|ordering| ordering.overtakings() > 0);
+        let broken = self.exclusion.broken().is_some()
+            || self.fences.broken().is_some()
+            || (promises_order && overtaken);
+        let someone_waits = self.waiting.count() > 0;
+        let verdict = match ending {
+            _ if broken => Verdict::Violated,
+            _ if self.waiting.starved().is_some() => Verdict::Starved,
+            Ending::BudgetSpent => Verdict::Budget,
+            Ending::Quiet if someone_waits && self.faults == 0 => Verdict::Deadlock,
+            Ending::Quiet | Ending::PatienceLost if someone_waits => Verdict::Stalled,
+            _ => Verdict::Ok,
+        };
+        Report {
+            verdict,
+            ending,
+            end: self.now,
+            fingerprint: self.fingerprint.finish(),
+            exclusion: self.exclusion,
+            fences: self.fences,
+            ordering: self.ordering,
+            waiting: self.waiting,
+            bandwidth: self.bandwidth,
+            delays: self.delays,
+            fairness: self.fairness,
+            faults: self.faults,
+            crashed: self.crashed,
+            losses: self.losses,
+        }
+    }
+}
+
+/// Numbers messages as they are sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MessageNumbers(u64);
+
+impl MessageNumbers {
+    /// The next number.
+    #[inline]
+    pub fn next_id(&mut self) -> MessageId {
+        self.0 += 1;
+        MessageId(self.0)
+    }
+}

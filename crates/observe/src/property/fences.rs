@@ -1,0 +1,66 @@
+//! Fences: every entry gets a higher number than all before it.
+
+use conclave_core::{Fence, Seat};
+
+use crate::{Event, Time, What};
+
+/// Watches the numbers that entries get.
+#[derive(Clone, Debug, Default)]
+pub struct Fences {
+    last: Option<Fence>,
+    broken: Option<FenceFell>,
+}
+
+/// The first entry whose number was not higher than the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FenceFell {
+    /// When.
+    pub at: Time,
+    /// Whose entry.
+    pub seat: Seat,
+    /// The number before.
+    pub before: Fence,
+    /// Its number.
+    pub got: Fence,
+}
+
+impl Fences {
+    /// Takes in an event.
+    pub fn on(&mut self, event: &Event) {
+        let What::Entered { fence } = event.what else { return };
+        if let (Some(before), None) = (self.last.filter(|&last| fence <= last), self.broken) {
+            self.broken = Some(FenceFell { at: event.at, seat: event.seat, before, got: fence });
+        }
+        self.last = self.last.max(Some(fence));
+    }
+
+    /// What broke it, if anything did.
+    pub fn broken(&self) -> Option<FenceFell> {
+        self.broken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(fences: &[u64]) -> Option<FenceFell> {
+        let mut property = Fences::default();
+        for &fence in fences {
+            let what = What::Entered { fence: Fence(fence) };
+            property.on(&Event { at: Time(0), seat: Seat(0), what });
+        }
+        property.broken()
+    }
+
+    #[test]
+    fn accepts_numbers_that_grow_with_gaps_or_without() {
+        assert_eq!(judge(&[1, 2, 7, 8]), None);
+    }
+
+    #[test]
+    fn rejects_a_number_that_repeats_or_falls() {
+        assert_eq!(judge(&[1, 2, 2]).map(|fell| fell.got), Some(Fence(2)));
+        assert_eq!(judge(&[1, 5, 3]).map(|fell| fell.before), Some(Fence(5)));
+    }
+}

@@ -1,0 +1,87 @@
+//! Safety: at most one holder at any time.
+
+use alloc::vec::Vec;
+
+use conclave_core::Seat;
+
+use crate::{Event, Time, What};
+
+/// Watches for two holders.
+#[derive(Clone, Debug, Default)]
+pub struct MutualExclusion {
+    holders: Vec<Seat>,
+    broken: Option<TwoHolders>,
+}
+
+/// The first moment at which somebody entered while another was in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TwoHolders {
+    /// When.
+    pub at: Time,
+    /// Who was in.
+    pub inside: Seat,
+    /// Who entered all the same.
+    pub entered: Seat,
+}
+
+impl MutualExclusion {
+    /// Takes in an event. A holder that crashes holds no longer: it does nothing any more.
+    pub fn on(&mut self, event: &Event) {
+        match event.what {
+            What::Entered { .. } => {
+                if let (Some(&inside), None) = (self.holders.first(), self.broken) {
+                    let entered = event.seat;
+                    self.broken = Some(TwoHolders { at: event.at, inside, entered });
+                }
+                self.holders.push(event.seat);
+            }
+            What::Left | What::Crashed => self.holders.retain(|&seat| seat != event.seat),
+            _ => {}
+        }
+    }
+
+    /// What broke it, if anything did.
+    pub fn broken(&self) -> Option<TwoHolders> {
+        self.broken
+    }
+
+    /// Who is in.
+    pub fn holders(&self) -> &[Seat] {
+        &self.holders
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_core::Fence;
+
+    use super::*;
+
+    fn judge(history: &[(u32, What)]) -> Option<TwoHolders> {
+        let mut property = MutualExclusion::default();
+        for (at, &(seat, what)) in (0..).zip(history) {
+            property.on(&Event { at: Time(at), seat: Seat(seat), what });
+        }
+        property.broken()
+    }
+
+    const IN: What = What::Entered { fence: Fence(1) };
+
+    #[test]
+    fn accepts_holders_one_after_the_other() {
+        assert_eq!(judge(&[(0, IN), (0, What::Left), (1, IN), (1, What::Left), (0, IN)]), None);
+    }
+
+    #[test]
+    fn rejects_an_entry_while_another_is_in() {
+        let broken = TwoHolders { at: Time(1), inside: Seat(0), entered: Seat(1) };
+        assert_eq!(judge(&[(0, IN), (1, IN)]), Some(broken));
+        assert_eq!(judge(&[(0, IN), (1, IN), (0, What::Left), (1, What::Left)]), Some(broken));
+    }
+
+    #[test]
+    fn a_crashed_holder_holds_no_longer_but_a_paused_one_does() {
+        assert_eq!(judge(&[(0, IN), (0, What::Crashed), (1, IN)]), None);
+        assert!(judge(&[(0, IN), (0, What::Paused), (1, IN)]).is_some());
+    }
+}

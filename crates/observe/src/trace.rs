@@ -1,0 +1,83 @@
+//! What happened, event by event: the one trace that every runner writes and every tool reads.
+
+#[cfg(feature = "json")]
+pub mod json;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use conclave_core::{Kind, Phase, ProcessId, Seat};
+
+use crate::{Event, Judge, JudgeOrdering};
+
+/// A recorded run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trace {
+    /// What was run.
+    pub header: Header,
+    /// What happened, in the order in which it happened; times never fall.
+    pub records: Vec<Record>,
+}
+
+/// What was run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// The algorithm's name in the catalogue.
+    pub algorithm: String,
+    /// The seed that decided everything.
+    pub seed: u64,
+    /// The network, as it is written on the command line.
+    pub network: String,
+    /// Who took part, by seat.
+    pub members: Vec<ProcessId>,
+    /// The kinds of messages, by index.
+    pub kinds: Vec<TraceKind>,
+    /// Whether the algorithm promises to grant requests in the order in which they happened.
+    pub promises_order: bool,
+}
+
+/// A kind of message, as a trace names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceKind {
+    /// The paper's name.
+    pub name: Cow<'static, str>,
+    /// What it is spent on.
+    pub phase: Phase,
+}
+
+/// An event with what a person wants to know of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// What happened.
+    pub event: Event,
+    /// What the message says, where there is one.
+    pub text: Option<String>,
+    /// The rules that fired in the step that began with this event.
+    pub rules: Vec<Cow<'static, str>>,
+}
+
+impl Trace {
+    /// Who sits there.
+    pub fn id(&self, seat: Seat) -> ProcessId {
+        self.header.members[seat.index()]
+    }
+
+    /// A judge for this trace, that has heard all of it.
+    pub fn judge(&self, ordering: JudgeOrdering) -> Judge {
+        // Only what a kind is spent on matters to a judge; its name is the trace's.
+        let kinds: Vec<Kind> =
+            self.header.kinds.iter().map(|kind| Kind { name: "", phase: kind.phase }).collect();
+        let mut judge = Judge::new(self.header.members.len(), &kinds, ordering);
+        for record in &self.records {
+            judge.on(&record.event);
+        }
+        judge
+    }
+}
+
+impl From<Kind> for TraceKind {
+    fn from(kind: Kind) -> Self {
+        Self { name: Cow::Borrowed(kind.name), phase: kind.phase }
+    }
+}
