@@ -95,5 +95,5 @@ fn names() -> String {
 /// The K members of one set are in K sets each, the own one counted every time: at most K(K-1)+1
 /// sets can have a member in common with it, and all `n` must. A projective plane reaches it.
 pub fn optimum(n: usize) -> f64 {
-    f64::midpoint(1.0, libm::sqrt((4 * n.max(1) - 3) as f64))
+    (1.0 + libm::sqrt((4 * n.max(1) - 3) as f64)) / 2.0
 }

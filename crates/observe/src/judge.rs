@@ -143,6 +143,21 @@ impl Judge {
         self.waiting.count()
     }
 
+    /// Who waits, longest first.
+    pub fn waiting_seats(&self) -> impl Iterator<Item = Seat> + '_ {
+        self.waiting.iter()
+    }
+
+    /// Since when `seat` is down, if it is.
+    pub fn down_since(&self, seat: Seat) -> Option<Time> {
+        self.crashed[seat.index()]
+    }
+
+    /// The first messages that were lost: when, from whom, to whom, why.
+    pub fn losses(&self) -> &[(Time, Seat, Seat, LossCause)] {
+        &self.losses
+    }
+
     /// How many faults fired.
     pub fn faults(&self) -> u64 {
         self.faults

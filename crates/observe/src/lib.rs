@@ -21,12 +21,14 @@ pub mod measure;
 pub mod property;
 pub mod trace;
 
+mod diagnosis;
 mod event;
 mod fingerprint;
 mod judge;
 mod time;
 mod verdict;
 
+pub use diagnosis::{Diagnosis, Root, WaitGraph};
 pub use event::{Event, LossCause, MessageId, Observable, Side, What};
 pub use fingerprint::Fingerprint;
 pub use judge::{Judge, JudgeOrdering, MessageNumbers, Report};

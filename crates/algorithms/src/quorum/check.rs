@@ -46,7 +46,7 @@ pub enum Flaw {
 
 impl VotingSets {
     /// Looks at every set and at every pair: is each owner in its own set, and do any two sets have
-    /// a member in common? What it finds first is the flaw with the lowest seats.
+    /// a member in common? Owners are looked at before pairs, both in seat order.
     pub fn check(&self) -> Result<(), Flaw> {
         let view = self.view();
         let words = self.len().div_ceil(64);

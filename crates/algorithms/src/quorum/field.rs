@@ -3,8 +3,8 @@
 //! An element is a polynomial over GF(p) of degree below k, and its number has the coefficients as
 //! digits in base p, the lowest first. Addition goes digit by digit. For multiplication we look for
 //! a rule `x^k = r` under which the powers of x run through all q-1 elements but 0: then every
-//! element but 0 is a power of x and has an inverse, so the rule gives a field. Tables of powers and
-//! logarithms do the rest. Such an r exists for every p and k (a primitive polynomial).
+//! element but 0 is a power of x and has an inverse, so the rule gives a field. Tables of powers
+//! and logarithms do the rest. Such an r exists for every p and k (a primitive polynomial).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -59,7 +59,7 @@ pub(super) fn prime_of_power(q: usize) -> Option<usize> {
 
 /// The powers of x under the rule `x^k = r`, if they are all q-1 elements but 0.
 fn powers_of_x(p: usize, q: usize, r: Element) -> Option<Vec<Element>> {
-    let mut powers = vec![1 % q];
+    let mut powers = vec![1];
     let mut power = 1;
     while powers.len() < q {
         // Times x is a shift by one digit, and what falls off at the top comes back as r.

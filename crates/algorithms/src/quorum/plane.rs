@@ -1,23 +1,24 @@
 //! Plane: a line of a finite projective plane.
 //!
 //! **Idea.** Members are the points of a plane in which any two lines meet, voting sets are its
-//! lines. Over the field GF(q) the points are the vectors (a, b, c) but 0, multiples counted as one:
-//! N = q^2+q+1 of them. Singer found that one linear map T can turn through all of them: number the
-//! points 0, 1, 2, ... as T reaches them, let D be the points of one line, and the lines are just the
-//! shifts of D: `V_i = {i + d mod N : d in D}`. We look for T among the maps "times x" in
-//! GF(q)[x] / (x^3 - c2 x^2 - c1 x - c0), which is GF(q^3) then; point 0 is 1, and the line is c = 0,
-//! the polynomials without x^2. It goes through point 0, so that everyone is in its own set.
+//! lines. Over the field GF(q) the points are the vectors (a, b, c) but 0, multiples counted as
+//! one: N = q^2+q+1 of them. Singer found that one linear map T can turn through all of them:
+//! number the points 0, 1, 2, ... as T reaches them, let D be the points of one line, and the lines
+//! are just the shifts of D: `V_i = {i + d mod N : d in D}`. We look for T among the maps "times x"
+//! in `GF(q)[x] / (x^3 - c2 x^2 - c1 x - c0)`, which is GF(q^3) then; point 0 is 1, and the line is
+//! c = 0, the polynomials without x^2. It goes through point 0, so that everyone is in its own set.
 //!
-//! **K** = q+1, the points of a line, as few as can be (see [`optimum`](super::optimum)). **M** = K:
-//! a member j is in the sets of j - d, for each d in D.
+//! **K** = q+1, the points of a line, as few as can be (see [`optimum`](super::optimum)). **M** =
+//! K: a member j is in the sets of j - d, for each d in D.
 //!
 //! **Why any two sets intersect.** A line is a space of two dimensions in a space of three, and T
 //! turns lines into lines, so any two share at least one dimension: a point. And only one: V_i and
-//! V_j meet once for each way to write i - j as a difference in D, there are q(q+1) = N-1 differences
-//! and as many values of i - j but 0, each taken at least once; so D is a *perfect difference set*.
+//! V_j meet once for each way to write i - j as a difference in D, there are q(q+1) = N-1
+//! differences and as many values of i - j but 0, each taken at least once; so D is a *perfect
+//! difference set*.
 //!
-//! **N** must be q^2+q+1 with q a prime power. No other plane is known; whether there is one (of
-//! order 12, with 157 points, say) is an open question.
+//! **N** must be q^2+q+1 with q a prime power. No plane with another number of points is known;
+//! whether there is one (of order 12, with 157 points, say) is an open question.
 //!
 //! **Papers.** Maekawa 1985. J. Singer, *A Theorem in Finite Projective Geometry and Some
 //! Applications to Number Theory*, Trans. AMS 43(3), 1938: such a T exists for every q.
@@ -42,8 +43,9 @@ pub(super) fn difference_set(n: usize) -> Option<Vec<Seat>> {
         return None;
     }
     let field = Field::new(q)?;
-    let rules = (0..q).flat_map(|c2| (0..q).flat_map(move |c1| (1..q).map(move |c0| [c0, c1, c2])));
-    rules.into_iter().find_map(|rule| line_under(&field, rule, n))
+    let mut rules =
+        (0..q).flat_map(|c2| (0..q).flat_map(move |c1| (1..q).map(move |c0| [c0, c1, c2])));
+    rules.find_map(|rule| line_under(&field, rule, n))
 }
 
 /// The points with c = 0, numbered by `rule`, if times x goes through all `n` points.

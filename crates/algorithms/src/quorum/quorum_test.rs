@@ -6,7 +6,7 @@ use conclave_core::{ProcessId, Seat, View};
 
 use super::*;
 
-const PLANES_UP_TO_500: [usize; 12] = [7, 13, 21, 31, 57, 73, 91, 133, 183, 273, 307, 381];
+const PLANES_UP_TO_500: [u32; 12] = [7, 13, 21, 31, 57, 73, 91, 133, 183, 273, 307, 381];
 
 /// The voting sets of the processes 1..=n.
 fn build(construction: Construction, n: u32) -> VotingSets {
@@ -86,18 +86,21 @@ fn grid_majority_and_all_are_right_for_every_n_up_to_500() {
 #[test]
 fn planes_are_right_where_they_exist_and_refused_elsewhere_up_to_500() {
     for n in 1..=500_u32 {
-        let size = n as usize;
         match VotingSets::build(Construction::Plane, &View::dense(1, n)) {
             Ok(sets) => {
-                assert!(PLANES_UP_TO_500.contains(&size), "{n}");
+                assert!(PLANES_UP_TO_500.contains(&n), "{n}");
                 assert_eq!(sets.check(), Ok(()), "{n}");
             }
             Err(error) => {
-                let below = PLANES_UP_TO_500.iter().copied().rfind(|&at| at < size);
+                let mut below = PLANES_UP_TO_500.iter().rev().copied();
+                let below = below.find(|&at| at < n).map(|at| at as usize);
                 // Above 381 the next one is 553 = 23^2 + 23 + 1.
-                let above = PLANES_UP_TO_500.iter().copied().find(|&at| at > size).unwrap_or(553);
-                assert!(!PLANES_UP_TO_500.contains(&size), "{n}");
-                assert_eq!(error, VotingSetsError::NoPlane { n: size, below, above });
+                let above = PLANES_UP_TO_500.iter().copied().find(|&at| at > n).unwrap_or(553);
+                assert!(!PLANES_UP_TO_500.contains(&n), "{n}");
+                assert_eq!(
+                    error,
+                    VotingSetsError::NoPlane { n: n as usize, below, above: above as usize }
+                );
             }
         }
     }
@@ -131,9 +134,9 @@ fn a_large_plane_is_right_too() {
 #[test]
 fn plane_reaches_the_optimum_and_shares_the_work_evenly() {
     for n in PLANES_UP_TO_500 {
-        let q = n.isqrt();
-        assert_eq!(even(&build(Construction::Plane, n as u32)), Some((q + 1, q + 1)));
-        assert_eq!(optimum(n), (q + 1) as f64);
+        let q = n.isqrt() as usize;
+        assert_eq!(even(&build(Construction::Plane, n)), Some((q + 1, q + 1)));
+        assert_eq!(optimum(n as usize), (q + 1) as f64);
     }
     assert_eq!(optimum(1), 1.0);
 }

@@ -1,6 +1,9 @@
 //! The voting sets of all members of one view.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -15,8 +18,8 @@ use super::{Construction, Flaw, all, grid, majority, plane};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct VotingSets {
     view: View,
-    /// All sets, one after the other, each in ascending seat order. A set equal to the one before it
-    /// is not written again, so that equal voting sets are equal values however they were made.
+    /// All sets, one after the other, each in ascending seat order. A set equal to the one before
+    /// it is not written again: equal voting sets are equal values, however they were made.
     pool: Arc<[ProcessId]>,
     /// Where in `pool` the set of a seat is; one for each seat.
     spans: Arc<[Range<usize>]>,
@@ -30,7 +33,8 @@ pub enum VotingSetsError {
     Empty,
     /// No projective plane is known with as many points as the view has members.
     #[error(
-        "there is no known projective plane with {n} points; {} (N must be q^2+q+1 with q a prime power)",
+        "there is no known projective plane with {n} points; {} \
+         (N must be q^2+q+1 with q a prime power)",
         nearest(*below, *above)
     )]
     NoPlane {
@@ -43,10 +47,10 @@ pub enum VotingSetsError {
     },
 }
 
-fn nearest(below: Option<usize>, above: usize) -> alloc::string::String {
+fn nearest(below: Option<usize>, above: usize) -> String {
     match below {
-        Some(below) => alloc::format!("the nearest are {below} and {above}"),
-        None => alloc::format!("the smallest has {above}"),
+        Some(below) => format!("the nearest are {below} and {above}"),
+        None => format!("the smallest has {above}"),
     }
 }
 
@@ -115,18 +119,15 @@ impl VotingSets {
     fn pack(view: &View, mut set: impl FnMut(Seat) -> Vec<Seat>) -> Self {
         let mut pool: Vec<ProcessId> = Vec::new();
         let mut spans: Vec<Range<usize>> = Vec::with_capacity(view.len());
-        let mut last = Vec::new();
+        let (mut last, mut span) = (Vec::new(), 0..0);
         for seat in (0..view.len()).map(Seat::at) {
             let set = set(seat);
-            let span = match spans.last() {
-                Some(span) if set == last => span.clone(),
-                _ => pool.len()..pool.len() + set.len(),
-            };
-            if span.start == pool.len() {
+            if set != last {
+                let start = pool.len();
                 pool.extend(set.iter().map(|&voter| view.at(voter)));
+                (last, span) = (set, start..pool.len());
             }
-            spans.push(span);
-            last = set;
+            spans.push(span.clone());
         }
         Self { view: view.clone(), pool: pool.into(), spans: spans.into() }
     }
@@ -168,7 +169,7 @@ impl VotingSets {
 
     /// M: in how many sets a member is.
     pub fn membership(&self) -> MembershipSummary {
-        let mut sets_with = alloc::vec![0; self.len()];
+        let mut sets_with = vec![0; self.len()];
         for &voter in (0..self.len()).flat_map(|seat| self.of(Seat::at(seat))) {
             if let Some(seat) = self.view.seat(voter) {
                 sets_with[seat.index()] += 1;

@@ -1,0 +1,395 @@
+//! What goes wrong, and when.
+
+use std::fmt;
+use std::str::FromStr;
+
+use conclave_core::{ProcessId, View};
+use conclave_observe::Time;
+
+use crate::parse_duration;
+
+/// All faults of a run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FaultPlan {
+    /// Processes that die.
+    pub crashes: Vec<Crash>,
+    /// Processes that come back.
+    pub returns: Vec<Return>,
+    /// Processes that stop for a while.
+    pub pauses: Vec<Pause>,
+    /// Links that are cut for a while.
+    pub partitions: Vec<Partition>,
+    /// How likely the network is to lose a message.
+    pub loss: Probability,
+    /// How likely the network is to deliver a message twice.
+    pub duplicate: Probability,
+}
+
+/// `3@40ms`: the process dies, and its memory with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crash {
+    /// Who.
+    pub process: ProcessId,
+    /// When.
+    pub at: Time,
+}
+
+/// `3@90ms`: the process starts anew under its old name, without its memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Return {
+    /// Who.
+    pub process: ProcessId,
+    /// When.
+    pub at: Time,
+}
+
+/// `2@10ms..30ms`: the process does nothing for a while; what arrives meanwhile waits for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pause {
+    /// Who.
+    pub process: ProcessId,
+    /// From when.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+}
+
+/// `1,2/3,4,5@10ms..30ms`: what is sent or would arrive between the two sides is lost. With `>`
+/// for `/` only what goes from the first side to the second is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Partition {
+    /// One side.
+    pub left: Vec<ProcessId>,
+    /// The other.
+    pub right: Vec<ProcessId>,
+    /// Whether messages from right to left still pass.
+    pub one_way: bool,
+    /// From when.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+}
+
+/// A number from 0 to 1.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Probability(f64);
+
+/// A text that is no fault.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ParseFaultError {
+    /// Of a crash or a return.
+    #[error("`{0}` is not PROCESS@TIME, e.g. 3@40ms")]
+    Moment(String),
+    /// Of a pause.
+    #[error("`{0}` is not PROCESS@FROM..UNTIL with FROM before UNTIL, e.g. 2@10ms..30ms")]
+    Span(String),
+    /// Of a partition.
+    #[error("`{0}` is not SIDE/SIDE@FROM..UNTIL with FROM before UNTIL, e.g. 1,2/3,4,5@10ms..30ms (or 1,2>3,4 for one way)")]
+    Partition(String),
+    /// Of a partition.
+    #[error("`{text}`: process {process} is named twice; it can be on one side only")]
+    Twice {
+        /// The text.
+        text: String,
+        /// Who.
+        process: ProcessId,
+    },
+    /// Of a loss or a duplication.
+    #[error("`{0}` is not a probability; write a number from 0 to 1, e.g. 0.05")]
+    Probability(String),
+}
+
+/// A fault of somebody who takes no part, or at a time when it makes no sense.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum UnknownProcess {
+    /// Nobody of that name.
+    #[error("{fault}: there is no process {process}; the processes are {members}")]
+    Unknown {
+        /// Of what.
+        fault: String,
+        /// Who.
+        process: ProcessId,
+        /// Who there is.
+        members: String,
+    },
+    /// A return of somebody who is not away.
+    #[error("{fault}: process {process} is not down at that time; crash it first, e.g. --crash {process}@1ms")]
+    NotDown {
+        /// Of what.
+        fault: String,
+        /// Who.
+        process: ProcessId,
+    },
+    /// A crash of somebody who is away already.
+    #[error("{fault}: process {process} is down already at that time; let it return first")]
+    AlreadyDown {
+        /// Of what.
+        fault: String,
+        /// Who.
+        process: ProcessId,
+    },
+}
+
+impl FaultPlan {
+    /// Whether every fault is one of the view's, and can happen.
+    pub fn check(&self, view: &View) -> Result<(), UnknownProcess> {
+        for (fault, processes) in self.named() {
+            if let Some(&process) = processes.iter().find(|&&id| view.seat(id).is_none()) {
+                let members = describe(view);
+                return Err(UnknownProcess::Unknown { fault, process, members });
+            }
+        }
+        self.check_order()
+    }
+
+    fn named(&self) -> impl Iterator<Item = (String, Vec<ProcessId>)> + '_ {
+        let crashes = self.crashes.iter().map(|it| (format!("crash {it}"), vec![it.process]));
+        let returns = self.returns.iter().map(|it| (format!("return {it}"), vec![it.process]));
+        let pauses = self.pauses.iter().map(|it| (format!("pause {it}"), vec![it.process]));
+        let partitions = self.partitions.iter().map(|it| {
+            (format!("partition {it}"), it.left.iter().chain(&it.right).copied().collect())
+        });
+        crashes.chain(returns).chain(pauses).chain(partitions)
+    }
+
+    /// Crashes and returns of one process must come by turns.
+    fn check_order(&self) -> Result<(), UnknownProcess> {
+        let crashes = self.crashes.iter().map(|it| (it.process, it.at, true, it.to_string()));
+        let returns = self.returns.iter().map(|it| (it.process, it.at, false, it.to_string()));
+        let mut turns: Vec<_> = crashes.chain(returns).collect();
+        turns.sort();
+        let mut down = None;
+        for (process, _, is_crash, text) in turns {
+            match (is_crash, down == Some(process)) {
+                (true, true) => {
+                    let fault = format!("crash {text}");
+                    return Err(UnknownProcess::AlreadyDown { fault, process });
+                }
+                (false, false) => {
+                    let fault = format!("return {text}");
+                    return Err(UnknownProcess::NotDown { fault, process });
+                }
+                (true, false) => down = Some(process),
+                (false, true) => down = None,
+            }
+        }
+        Ok(())
+    }
+
+    /// Every fault of the plan, as it is written.
+    pub fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = self.named().map(|(label, _)| label).collect();
+        labels.extend((!self.loss.is_zero()).then(|| format!("loss {}", self.loss)));
+        labels.extend((!self.duplicate.is_zero()).then(|| format!("duplicate {}", self.duplicate)));
+        labels
+    }
+}
+
+impl Probability {
+    /// `value`, if it is one.
+    pub fn new(value: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&value).then_some(Self(value))
+    }
+
+    /// Whether it never happens.
+    pub fn is_zero(self) -> bool {
+        self.0 == 0.0
+    }
+
+    /// Whether it happens, given 64 random bits.
+    #[inline]
+    #[allow(clippy::cast_precision_loss, reason = "53 of the bits are used, which are exact")]
+    pub(crate) fn happens(self, bits: u64) -> bool {
+        ((bits >> 11) as f64) < self.0 * (1_u64 << 53) as f64
+    }
+}
+
+/// Who takes part, in few words.
+fn describe(view: &View) -> String {
+    let members = view.members();
+    match (members.first(), members.last()) {
+        (Some(first), Some(last))
+            if view.len() > 2 && last.0.wrapping_sub(first.0) as usize == view.len() - 1 =>
+        {
+            format!("{first} to {last}")
+        }
+        _ => join(members),
+    }
+}
+
+fn join(ids: &[ProcessId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn moment(text: &str) -> Option<(ProcessId, Time)> {
+    let (process, at) = text.split_once('@')?;
+    Some((ProcessId(process.parse().ok()?), parse_duration(at).ok()?))
+}
+
+fn span(text: &str) -> Option<(Time, Time)> {
+    let (from, until) = text.split_once("..")?;
+    let (from, until) = (parse_duration(from).ok()?, parse_duration(until).ok()?);
+    (from < until).then_some((from, until))
+}
+
+impl FromStr for Crash {
+    type Err = ParseFaultError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
+        let (process, at) = moment(text).ok_or_else(|| ParseFaultError::Moment(text.to_owned()))?;
+        Ok(Self { process, at })
+    }
+}
+
+impl FromStr for Return {
+    type Err = ParseFaultError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
+        let (process, at) = moment(text).ok_or_else(|| ParseFaultError::Moment(text.to_owned()))?;
+        Ok(Self { process, at })
+    }
+}
+
+impl FromStr for Pause {
+    type Err = ParseFaultError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
+        let parse = || {
+            let (process, rest) = text.split_once('@')?;
+            let (from, until) = span(rest)?;
+            Some(Self { process: ProcessId(process.parse().ok()?), from, until })
+        };
+        parse().ok_or_else(|| ParseFaultError::Span(text.to_owned()))
+    }
+}
+
+impl FromStr for Partition {
+    type Err = ParseFaultError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
+        let side = |text: &str| -> Option<Vec<ProcessId>> {
+            text.split(',').map(|id| id.trim().parse().ok().map(ProcessId)).collect()
+        };
+        let parse = || {
+            let (sides, rest) = text.split_once('@')?;
+            let (from, until) = span(rest)?;
+            let one_way = sides.contains('>');
+            let (left, right) = sides.split_once(if one_way { '>' } else { '/' })?;
+            Some(Self { left: side(left)?, right: side(right)?, one_way, from, until })
+        };
+        let partition = parse().ok_or_else(|| ParseFaultError::Partition(text.to_owned()))?;
+        let mut named: Vec<_> = partition.left.iter().chain(&partition.right).copied().collect();
+        named.sort_unstable();
+        match named.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(ParseFaultError::Twice { text: text.to_owned(), process: pair[0] }),
+            None => Ok(partition),
+        }
+    }
+}
+
+impl FromStr for Probability {
+    type Err = ParseFaultError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
+        let number = text.parse().ok().and_then(Self::new);
+        number.ok_or_else(|| ParseFaultError::Probability(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}ms", self.process, self.at)
+    }
+}
+
+impl fmt::Display for Return {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}ms", self.process, self.at)
+    }
+}
+
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}ms..{}ms", self.process, self.from, self.until)
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.one_way { '>' } else { '/' };
+        let (left, right) = (join(&self.left), join(&self.right));
+        write!(f, "{left}{sign}{right}@{}ms..{}ms", self.from, self.until)
+    }
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same_when_read_again<T: FromStr + fmt::Display>(text: &str) -> bool {
+        text.parse::<T>().is_ok_and(|it| it.to_string() == text)
+    }
+
+    #[test]
+    fn what_is_shown_can_be_read_again() {
+        assert!(same_when_read_again::<Crash>("3@40ms"));
+        assert!(same_when_read_again::<Return>("3@90.5ms"));
+        assert!(same_when_read_again::<Pause>("2@10ms..30ms"));
+        assert!(same_when_read_again::<Partition>("1,2/3,4,5@10ms..30ms"));
+        assert!(same_when_read_again::<Partition>("1>2@0ms..1ms"));
+        assert!(same_when_read_again::<Probability>("0.05"));
+    }
+
+    #[test]
+    fn refuses_what_is_no_fault() {
+        for text in ["", "3", "3@", "@4ms", "x@4ms", "3@4ms..5ms", "-1@4ms"] {
+            assert!(text.parse::<Crash>().is_err(), "{text}");
+        }
+        for text in ["2@10ms", "2@30ms..10ms", "2@10ms..10ms"] {
+            assert!(text.parse::<Pause>().is_err(), "{text}");
+        }
+        for text in ["1/2", "1,2@1ms..2ms", "/2@1ms..2ms", "1,/2@1ms..2ms", "1,2/2,3@1ms..2ms"] {
+            assert!(text.parse::<Partition>().is_err(), "{text}");
+        }
+        for text in ["", "5%", "1.1", "-0.1", "NaN", "inf"] {
+            assert!(text.parse::<Probability>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fault_of_a_stranger_says_who_there_is() {
+        let crashes = vec!["12@4ms".parse().unwrap()];
+        let plan = FaultPlan { crashes, ..FaultPlan::default() };
+        let error = plan.check(&View::dense(1, 9)).unwrap_err().to_string();
+        assert_eq!(error, "crash 12@4ms: there is no process 12; the processes are 1 to 9");
+    }
+
+    #[test]
+    fn crash_and_return_come_by_turns() {
+        let plan = |crashes: &[&str], returns: &[&str]| {
+            let crashes = crashes.iter().map(|text| text.parse().unwrap()).collect();
+            let returns = returns.iter().map(|text| text.parse().unwrap()).collect();
+            FaultPlan { crashes, returns, ..FaultPlan::default() }.check(&View::dense(1, 3))
+        };
+        assert_eq!(plan(&["1@5ms", "2@1ms", "1@20ms"], &["1@10ms"]), Ok(()));
+        assert!(plan(&["1@5ms"], &["1@4ms"]).is_err());
+        assert!(plan(&["1@5ms", "1@6ms"], &[]).is_err());
+        assert!(plan(&[], &["2@4ms"]).is_err());
+    }
+
+    #[test]
+    fn a_probability_happens_as_often_as_it_says() {
+        let mut stream = crate::Stream::new(1, "test");
+        let tenth = Probability::new(0.1).unwrap();
+        let happened = (0..100_000).filter(|_| tenth.happens(stream.bits())).count();
+        assert!((9_500..10_500).contains(&happened), "{happened}");
+        let (never, always) = (Probability::new(0.0).unwrap(), Probability::new(1.0).unwrap());
+        assert!(!never.happens(0) && always.happens(u64::MAX));
+    }
+}

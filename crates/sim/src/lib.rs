@@ -1,0 +1,38 @@
+//! The deterministic world: discrete events, integer time, one seed that decides everything.
+//!
+//! Same seed, same run, byte for byte, on any machine. The simulator drives whatever implements
+//! [`Protocol`](conclave_core::Protocol) and knows no algorithm by name; what it did is told by a
+//! [`Judge`](conclave_observe::Judge) that watches from outside.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `seed` | randomness: named streams, drawn from the one seed |
+//! | `network` | how long a message takes |
+//! | `fault` | what goes wrong, and when |
+//! | `workload` | who asks for the lock, and when |
+//! | `scenario` | all of these in one text file |
+//! | `wire`, `calendar` | messages in flight, in the order of their arrival |
+//! | `agenda` | everything else that is to happen at some time |
+//! | `world` | the loop |
+
+mod agenda;
+mod calendar;
+mod duration;
+mod fault;
+mod network;
+mod scenario;
+mod seed;
+mod wire;
+mod workload;
+mod world;
+
+pub use duration::{ParseDurationError, parse_duration};
+pub use fault::{
+    Crash, FaultPlan, ParseFaultError, Partition, Pause, Probability, Return, UnknownProcess,
+};
+pub use network::{Network, ParseNetworkError};
+pub use scenario::{ParseScenarioError, Scenario, ScriptedRequest};
+pub use seed::Stream;
+pub use wire::ChannelOrder;
+pub use workload::{Application, Desk, MutexApplication, ParseWorkloadError, Workload};
+pub use world::{FiredFault, Limits, Outcome, Recording, Setup, simulate};

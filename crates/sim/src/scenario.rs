@@ -1,0 +1,254 @@
+//! A run written down: who takes part, who asks when, what goes wrong.
+//!
+//! One statement a line, in the words of the command line; `#` begins a comment:
+//!
+//! ```text
+//! ids 3, 5, 6, 12, 32, 80      # or: n 6
+//! network unit
+//! channels fifo                # or: any
+//! hold 10ms
+//! clock 32 101                 # what its logical clock shows first
+//! holder 5                     # who is in from the start
+//! request 32@0ms
+//! request 80@3ms hold 2ms
+//! crash 3@40ms
+//! return 3@90ms
+//! pause 2@10ms..30ms
+//! partition 1,2/3,4,5@10ms..30ms
+//! loss 0.05
+//! duplicate 0.01
+//! ```
+
+use std::str::FromStr;
+
+use conclave_core::clock::Timestamp;
+use conclave_core::{DuplicateId, ProcessId, View};
+use conclave_observe::Time;
+
+use crate::{ChannelOrder, FaultPlan, Network, parse_duration};
+
+/// A run written down. What it does not say is the command line's to say.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Scenario {
+    /// Who takes part.
+    pub view: Option<View>,
+    /// How long messages take.
+    pub network: Option<Network>,
+    /// Whether channels keep the order.
+    pub order: Option<ChannelOrder>,
+    /// How long holders stay in.
+    pub hold: Option<Time>,
+    /// What logical clocks show first, where it is not 0.
+    pub clocks: Vec<(ProcessId, Timestamp)>,
+    /// Who is in from the start.
+    pub holder: Option<ProcessId>,
+    /// Who asks, and when; in order of time.
+    pub requests: Vec<ScriptedRequest>,
+    /// What goes wrong.
+    pub faults: FaultPlan,
+}
+
+/// `request 80@3ms hold 2ms`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScriptedRequest {
+    /// Who.
+    pub process: ProcessId,
+    /// When; or as soon as its request before is over.
+    pub at: Time,
+    /// For how long it holds, if that differs from the others.
+    pub hold: Option<Time>,
+}
+
+/// A text that is no scenario.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ParseScenarioError {
+    /// A line that is wrong by itself.
+    #[error("line {line}: {reason}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// Nobody asks.
+    #[error("nobody asks for anything; add a line like: request 3@0ms")]
+    NoRequest,
+}
+
+/// The most processes that a scenario may name: enough for any run, and not all memory.
+const MEMBERS_MAX: u32 = 1_000_000;
+
+impl Scenario {
+    /// The first process that is named and takes no part in `view`, with what it is named for.
+    pub fn stranger(&self, view: &View) -> Option<(&'static str, ProcessId)> {
+        let requests = self.requests.iter().map(|request| ("request", request.process));
+        let clocks = self.clocks.iter().map(|&(process, _)| ("clock", process));
+        let holder = self.holder.iter().map(|&process| ("holder", process));
+        requests.chain(clocks).chain(holder).find(|&(_, process)| view.seat(process).is_none())
+    }
+
+    fn take(&mut self, statement: &str) -> Result<(), String> {
+        let (word, rest) = statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
+        let rest = rest.trim();
+        match word {
+            "n" => once(&mut self.view, word, dense_view(rest)?),
+            "ids" => once(&mut self.view, word, named_view(rest)?),
+            "network" => once(&mut self.network, word, read(rest)?),
+            "channels" => once(&mut self.order, word, channel_order(rest)?),
+            "hold" => once(&mut self.hold, word, duration(rest)?),
+            "holder" => once(&mut self.holder, word, process(rest)?),
+            "clock" => {
+                let clock = clock(rest)?;
+                if self.clocks.iter().any(|&(process, _)| process == clock.0) {
+                    return Err(format!("the clock of process {} is set twice", clock.0));
+                }
+                self.clocks.push(clock);
+                Ok(())
+            }
+            "request" => append(&mut self.requests, request(rest)?),
+            "crash" => append(&mut self.faults.crashes, read(rest)?),
+            "return" => append(&mut self.faults.returns, read(rest)?),
+            "pause" => append(&mut self.faults.pauses, read(rest)?),
+            "partition" => append(&mut self.faults.partitions, read(rest)?),
+            "loss" => assign(&mut self.faults.loss, read(rest)?),
+            "duplicate" => assign(&mut self.faults.duplicate, read(rest)?),
+            _ => Err(format!(
+                "`{word}` is not a statement; there are n, ids, network, channels, hold, clock, \
+                 holder, request, crash, return, pause, partition, loss and duplicate"
+            )),
+        }
+    }
+}
+
+impl FromStr for Scenario {
+    type Err = ParseScenarioError;
+
+    fn from_str(text: &str) -> Result<Self, ParseScenarioError> {
+        let mut scenario = Self::default();
+        for (line, statement) in (1..).zip(text.lines()) {
+            let statement = statement.split('#').next().unwrap_or_default().trim();
+            if !statement.is_empty() {
+                let wrong = |reason| ParseScenarioError::Line { line, reason };
+                scenario.take(statement).map_err(wrong)?;
+            }
+        }
+        if scenario.requests.is_empty() {
+            return Err(ParseScenarioError::NoRequest);
+        }
+        scenario.requests.sort_by_key(|request| request.at);
+        Ok(scenario)
+    }
+}
+
+fn once<T>(place: &mut Option<T>, word: &str, value: T) -> Result<(), String> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(format!("`{word}` says again what was said before; say it once")),
+    }
+}
+
+fn append<T>(list: &mut Vec<T>, value: T) -> Result<(), String> {
+    list.push(value);
+    Ok(())
+}
+
+fn assign<T>(place: &mut T, value: T) -> Result<(), String> {
+    *place = value;
+    Ok(())
+}
+
+fn read<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+fn duration(text: &str) -> Result<Time, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+fn process(text: &str) -> Result<ProcessId, String> {
+    let id = text.trim().parse().map(ProcessId);
+    id.map_err(|_| format!("`{}` is not a process; write its id, e.g. 3", text.trim()))
+}
+
+fn dense_view(text: &str) -> Result<View, String> {
+    match text.parse() {
+        Ok(n @ 1..=MEMBERS_MAX) => Ok(View::dense(1, n)),
+        _ => Err(format!("`{text}` is not a number of processes from 1 to {MEMBERS_MAX}")),
+    }
+}
+
+fn named_view(text: &str) -> Result<View, String> {
+    let ids = text.split(',').map(process).collect::<Result<Vec<_>, _>>()?;
+    View::new(ids).map_err(|error: DuplicateId| error.to_string())
+}
+
+fn channel_order(text: &str) -> Result<ChannelOrder, String> {
+    match text {
+        "fifo" => Ok(ChannelOrder::Fifo),
+        "any" => Ok(ChannelOrder::Any),
+        _ => Err(format!("`{text}` is not an order of channels; write fifo or any")),
+    }
+}
+
+fn clock(text: &str) -> Result<(ProcessId, Timestamp), String> {
+    let wrong = || format!("`{text}` is not PROCESS TIME, e.g. clock 32 101");
+    let (id, time) = text.split_once(char::is_whitespace).ok_or_else(wrong)?;
+    // Clocks count on from here: half of their range is left for that.
+    let time: u32 = time.trim().parse().map_err(|_| wrong())?;
+    Ok((process(id)?, Timestamp(time.into())))
+}
+
+fn request(text: &str) -> Result<ScriptedRequest, String> {
+    let wrong = || format!("`{text}` is not PROCESS@TIME or PROCESS@TIME hold TIME, e.g. 3@0ms");
+    let mut words = text.split_whitespace();
+    let (id, at) = words.next().and_then(|word| word.split_once('@')).ok_or_else(wrong)?;
+    let (process, at) = (process(id)?, duration(at)?);
+    let hold = match (words.next(), words.next(), words.next()) {
+        (None, ..) => None,
+        (Some("hold"), Some(hold), None) => Some(duration(hold)?),
+        _ => return Err(wrong()),
+    };
+    Ok(ScriptedRequest { process, at, hold })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_is_understood() {
+        let text = "# all of them\n\
+            ids 3, 5, 6\nnetwork uniform:1ms..2ms\nchannels any\nhold 10ms\nclock 5 101\n\
+            holder 6\nrequest 5@4ms hold 2ms # late\nrequest 3@0ms\ncrash 3@40ms\n\
+            return 3@90ms\npause 5@10ms..30ms\npartition 3/5,6@1ms..2ms\nloss 0.05\n\
+            duplicate 0.01\n";
+        let scenario: Scenario = text.parse().unwrap();
+        assert_eq!(scenario.view, Some(View::new([3, 5, 6].map(ProcessId)).unwrap()));
+        assert_eq!(scenario.order, Some(ChannelOrder::Any));
+        assert_eq!(scenario.clocks, [(ProcessId(5), Timestamp(101))]);
+        assert_eq!(scenario.holder, Some(ProcessId(6)));
+        let asked: Vec<_> = scenario.requests.iter().map(|it| (it.process.0, it.hold)).collect();
+        assert_eq!(asked, [(3, None), (5, Some(Time::delays(2)))], "in order of time");
+        assert_eq!(scenario.faults.labels().len(), 6);
+    }
+
+    #[test]
+    fn a_wrong_line_is_named_with_what_would_be_right() {
+        for (text, says) in [
+            ("request 3", "line 1: `3` is not PROCESS@TIME"),
+            ("request 3@0ms\nids 1,2,1", "line 2: process 1 is named twice"),
+            ("n 0", "line 1: `0` is not a number of processes"),
+            ("n 3\nids 1,2", "line 2: `ids` says again"),
+            ("network lan", "line 1: `lan` is not a network"),
+            ("channels lifo", "line 1: `lifo` is not an order"),
+            ("clock 3", "line 1: `3` is not PROCESS TIME"),
+            ("clock 3 1\nclock 3 2", "line 2: the clock of process 3 is set twice"),
+            ("request 3@0ms hold", "line 1: `3@0ms hold` is not"),
+            ("explode 3@4ms", "line 1: `explode` is not a statement"),
+            ("n 3", "nobody asks for anything"),
+        ] {
+            let error = text.parse::<Scenario>().unwrap_err().to_string();
+            assert!(error.starts_with(says), "{text:?} gave {error:?}");
+        }
+    }
+}

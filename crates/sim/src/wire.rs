@@ -1,0 +1,184 @@
+//! Messages in flight, in the order of their arrival.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use conclave_core::Seat;
+use conclave_observe::{MessageId, Time};
+
+use crate::Network;
+use crate::calendar::Calendar;
+use crate::seed::Stream;
+
+/// Whether messages of one channel arrive in the order in which they were sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChannelOrder {
+    /// They do.
+    Fifo,
+    /// A later one may overtake.
+    Any,
+}
+
+/// A message on its way.
+#[derive(Clone, Debug)]
+pub struct Flight<M> {
+    pub id: MessageId,
+    pub from: Seat,
+    pub to: Seat,
+    pub message: M,
+}
+
+/// All messages on their way. Two implementations, chosen once per run, so that the loop pays only
+/// for what its network needs.
+pub trait Wire<M> {
+    /// Sends a message off.
+    fn send(&mut self, now: Time, flight: Flight<M>);
+    /// When the next one arrives; [`Time::NEVER`] if none is on its way.
+    fn next_at(&mut self) -> Time;
+    /// Takes the next one in.
+    fn receive(&mut self) -> Option<Flight<M>>;
+    /// How many are on their way.
+    fn len(&self) -> usize;
+}
+
+/// The wire on which every message takes the same time: first in, first out, for all channels
+/// together.
+#[derive(Debug)]
+pub struct UnitWire<M>(VecDeque<(Time, Flight<M>)>);
+
+/// The wire on which every message takes its own time.
+#[derive(Debug)]
+pub struct TimedWire<M> {
+    network: Network,
+    stream: Stream,
+    calendar: Calendar<Flight<M>>,
+    /// Kept only where channels are FIFO.
+    arrivals: Option<LastArrivals>,
+}
+
+impl<M> UnitWire<M> {
+    pub fn new() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<M> Wire<M> for UnitWire<M> {
+    #[inline]
+    fn send(&mut self, now: Time, flight: Flight<M>) {
+        self.0.push_back((now + Time::DELAY, flight));
+    }
+
+    #[inline]
+    fn next_at(&mut self) -> Time {
+        self.0.front().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    #[inline]
+    fn receive(&mut self) -> Option<Flight<M>> {
+        self.0.pop_front().map(|(_, flight)| flight)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<M> TimedWire<M> {
+    pub fn new(network: Network, order: ChannelOrder, members: usize, seed: u64) -> Self {
+        Self {
+            network,
+            stream: Stream::new(seed, "network"),
+            calendar: Calendar::new(network.horizon()),
+            arrivals: (order == ChannelOrder::Fifo).then(|| LastArrivals::new(members)),
+        }
+    }
+}
+
+impl<M> Wire<M> for TimedWire<M> {
+    #[inline]
+    fn send(&mut self, now: Time, flight: Flight<M>) {
+        let mut at = now + self.network.draw(&mut self.stream);
+        if let Some(arrivals) = &mut self.arrivals {
+            // Not before its predecessor; at the same time it comes after it, for the calendar
+            // keeps the order of equals.
+            at = arrivals.not_before_last(flight.from, flight.to, at, now);
+        }
+        self.calendar.push(at, flight);
+    }
+
+    #[inline]
+    fn next_at(&mut self) -> Time {
+        self.calendar.next_at()
+    }
+
+    #[inline]
+    fn receive(&mut self) -> Option<Flight<M>> {
+        self.calendar.pop()
+    }
+
+    fn len(&self) -> usize {
+        self.calendar.len()
+    }
+}
+
+/// When the last message of each channel arrives, as far as that may matter.
+#[derive(Debug)]
+enum LastArrivals {
+    /// One row per sender, one column per receiver.
+    Dense { members: usize, at: Vec<Time> },
+    /// Where that table would be too large: only channels with a message on its way, and such as
+    /// were not swept out yet.
+    Sparse { at: BTreeMap<(Seat, Seat), Time>, sweep_at: usize },
+}
+
+impl LastArrivals {
+    fn new(members: usize) -> Self {
+        if members <= 1_024 {
+            Self::Dense { members, at: vec![Time::ZERO; members * members] }
+        } else {
+            Self::Sparse { at: BTreeMap::new(), sweep_at: 4 * members }
+        }
+    }
+
+    #[inline]
+    fn not_before_last(&mut self, from: Seat, to: Seat, at: Time, now: Time) -> Time {
+        match self {
+            Self::Dense { members, at: last } => {
+                let last = &mut last[from.index() * *members + to.index()];
+                *last = at.max(*last);
+                *last
+            }
+            Self::Sparse { at: last, sweep_at } => {
+                if last.len() >= *sweep_at {
+                    last.retain(|_, &mut at| at >= now);
+                    *sweep_at = (2 * last.len()).max(4_096);
+                }
+                let last = last.entry((from, to)).or_default();
+                *last = at.max(*last);
+                *last
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(order: ChannelOrder, members: usize) -> Vec<u64> {
+        let network = Network::Exponential { mean: Time(1_000) };
+        let mut wire = TimedWire::new(network, order, members, 5);
+        for number in 0..1_000 {
+            let (id, from, to) = (MessageId(number), Seat(0), Seat(1));
+            wire.send(Time(number), Flight { id, from, to, message: () });
+        }
+        std::iter::from_fn(|| wire.receive()).map(|flight| flight.id.0).collect()
+    }
+
+    #[test]
+    fn a_fifo_channel_never_reorders_and_another_one_does() {
+        for members in [2, 5_000] {
+            assert!(arrivals(ChannelOrder::Fifo, members).is_sorted());
+            assert!(!arrivals(ChannelOrder::Any, members).is_sorted());
+        }
+    }
+}

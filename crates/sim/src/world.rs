@@ -1,0 +1,679 @@
+//! The loop: take what happens next, let one process take a step, perform what it wants done.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+
+use conclave_core::clock::Timestamp;
+use conclave_core::{
+    Arrival, Effect, Effects, Fence, Input, Message, Phase, ProcessId, Protocol, Seat, Start, View,
+};
+use conclave_observe::trace::Record;
+use conclave_observe::{
+    Diagnosis, Ending, Event, Judge, JudgeOrdering, LossCause, MessageNumbers, Observable, Report,
+    Side, Time, WaitGraph, What,
+};
+
+use crate::agenda::{Agenda, Item, Rank};
+use crate::seed::Stream;
+use crate::wire::{Flight, TimedWire, UnitWire, Wire};
+use crate::{Application, ChannelOrder, Desk, FaultPlan, Network};
+
+/// All that decides a run, but for the application.
+#[derive(Clone, Debug)]
+pub struct Setup<'a, P: Protocol> {
+    /// Who takes part.
+    pub view: &'a View,
+    /// What they agreed on.
+    pub config: &'a P::Config,
+    /// How long messages take.
+    pub network: Network,
+    /// Whether channels keep the order.
+    pub order: ChannelOrder,
+    /// What goes wrong; checked against the view.
+    pub faults: &'a FaultPlan,
+    /// What logical clocks show first, where it is not 0.
+    pub clocks: &'a [(ProcessId, Timestamp)],
+    /// Who is in from the start.
+    pub holder: Option<ProcessId>,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// When to give up.
+    pub limits: Limits,
+    /// Whether happened-before is judged.
+    pub ordering: JudgeOrdering,
+    /// Whether an overtaking breaks a promise of the algorithm.
+    pub promises_order: bool,
+    /// What is kept of the run.
+    pub recording: Recording,
+    /// Whether every process is asked for its invariants after every step.
+    pub check_invariants: bool,
+}
+
+/// When to give up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// After that many events.
+    pub events: u64,
+    /// At that time.
+    pub time: Time,
+    /// When nobody has entered for that long, after a fault fired.
+    pub patience: Time,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recording {
+    /// What the judge found. Memory does not grow with time.
+    Nothing,
+    /// Every event with the rules that fired.
+    Everything,
+}
+
+/// A run that is over.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the judge found.
+    pub report: Report,
+    /// Every fault that was asked for, and how often it fired.
+    pub faults: Vec<FiredFault>,
+    /// Why somebody still waits, if somebody does.
+    pub diagnosis: Option<Diagnosis>,
+    /// What happened, if it was recorded.
+    pub records: Vec<Record>,
+    /// How many events there were: commands, deliveries, timers, faults.
+    pub events: u64,
+}
+
+/// A fault that was asked for, and how often it fired.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FiredFault {
+    /// As it is written on the command line.
+    pub label: String,
+    /// Crashes and returns: whether it happened. Pauses and partitions: how many messages (or
+    /// commands) it held up or cut. Loss and duplication: how many messages.
+    pub count: u64,
+}
+
+/// Runs `application` on the protocol `P`. `progress` is told the number of entries now and then.
+pub fn simulate<P, A>(
+    setup: &Setup<'_, P>,
+    application: A,
+    progress: &mut dyn FnMut(u64),
+) -> Outcome
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    A: Application<P>,
+{
+    match setup.network {
+        Network::Unit => World::new(setup, application, UnitWire::new()).run(progress),
+        network => {
+            let wire = TimedWire::new(network, setup.order, setup.view.len(), setup.seed);
+            World::new(setup, application, wire).run(progress)
+        }
+    }
+}
+
+struct World<'a, P: Protocol, A, W> {
+    setup: &'a Setup<'a, P>,
+    application: A,
+    desk: Desk<P::Command>,
+    /// By seat; `None` while it is down.
+    processes: Vec<Option<P>>,
+    /// By seat: what waits for its end of the pause; `None` while it is not paused.
+    paused: Vec<Option<VecDeque<Held<P>>>>,
+    /// By seat: how often it has started, so that what was meant for an earlier life is not done.
+    incarnations: Vec<u32>,
+    wire: W,
+    /// Messages to oneself: they take no time, and come before anything else.
+    to_self: VecDeque<Flight<P::Message>>,
+    agenda: Agenda<P::Command, P::Timer>,
+    /// Timers that are set, and when they were.
+    timers: BTreeMap<(Seat, P::Timer), u64>,
+    timer_settings: u64,
+    out: Effects<P>,
+    numbers: MessageNumbers,
+    watch: Watch,
+    faults: Faults,
+    /// Messages in flight that belong to a call: all but those of upkeep.
+    calls_in_flight: u64,
+    events: u64,
+}
+
+/// Something that arrived during a pause.
+enum Held<P: Protocol> {
+    Message(Flight<P::Message>),
+    Command { incarnation: u32, command: P::Command },
+    Timer { timer: P::Timer, setting: u64 },
+}
+
+/// The judge and the recorder.
+struct Watch {
+    now: Time,
+    judge: Judge,
+    records: Option<Vec<Record>>,
+}
+
+/// The faults under way.
+struct Faults {
+    actions: Vec<Action>,
+    stream: Stream,
+    cuts: Vec<Cut>,
+    /// In the order of [`FaultPlan::labels`].
+    fired: Vec<u64>,
+    /// Whether any message could be lost or doubled, so that the usual run need not look further.
+    touch_messages: bool,
+    has_duplicates: bool,
+}
+
+/// What happens at one moment, and under which label it is counted.
+#[derive(Clone, Copy)]
+enum Action {
+    Crash { seat: Seat, label: usize },
+    Return { seat: Seat, label: usize },
+    Pause { seat: Seat },
+    Resume { seat: Seat, label: usize },
+    Cut { partition: usize, label: usize },
+    Heal { partition: usize },
+}
+
+/// A partition in force, by seat: on which side it is.
+struct Cut {
+    partition: usize,
+    label: usize,
+    sides: Vec<Option<Side>>,
+    one_way: bool,
+}
+
+impl<'a, P, A, W> World<'a, P, A, W>
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    A: Application<P>,
+    W: Wire<P::Message>,
+{
+    fn new(setup: &'a Setup<'a, P>, application: A, wire: W) -> Self {
+        let members = setup.view.len();
+        let recording = setup.recording == Recording::Everything;
+        let judge = Judge::new(members, P::Message::KINDS, setup.ordering);
+        let mut agenda = Agenda::new();
+        Self {
+            setup,
+            application,
+            desk: Desk { now: Time::ZERO, orders: Vec::new() },
+            processes: Vec::with_capacity(members),
+            paused: (0..members).map(|_| None).collect(),
+            incarnations: vec![0; members],
+            wire,
+            to_self: VecDeque::new(),
+            timers: BTreeMap::new(),
+            timer_settings: 0,
+            out: if recording { Effects::explained() } else { Effects::new() },
+            numbers: MessageNumbers::default(),
+            watch: Watch { now: Time::ZERO, judge, records: recording.then(Vec::new) },
+            faults: Faults::plan(setup, &mut agenda),
+            agenda,
+            calls_in_flight: 0,
+            events: 0,
+        }
+    }
+
+    fn run(mut self, progress: &mut dyn FnMut(u64)) -> Outcome {
+        self.begin();
+        let ending = loop {
+            if let Some(ending) = self.step() {
+                break ending;
+            }
+            if self.events % (1 << 20) == 0 {
+                progress(self.watch.judge.entries());
+            }
+        };
+        self.finish(ending)
+    }
+
+    fn begin(&mut self) {
+        for index in 0..self.setup.view.len() {
+            let process = self.start(Seat::at(index), Arrival::Founding);
+            self.processes.push(Some(process));
+            self.perform(Seat::at(index));
+        }
+        if let Some(holder) = self.setup.holder.and_then(|id| self.setup.view.seat(id)) {
+            self.watch.event(holder, What::Entered { fence: Fence::default() });
+        }
+        self.application.begin(&mut self.desk);
+        self.take_orders();
+    }
+
+    fn start(&mut self, seat: Seat, arrival: Arrival) -> P {
+        let me = self.setup.view.at(seat);
+        let clock = self.setup.clocks.iter().find(|(id, _)| *id == me);
+        let start = Start {
+            me,
+            view: self.setup.view,
+            holder: self.setup.holder.filter(|_| arrival == Arrival::Founding),
+            clock: clock.map(|&(_, time)| time).unwrap_or_default(),
+            arrival,
+            config: self.setup.config,
+        };
+        P::start(start, &mut self.out)
+    }
+
+    /// Lets the next thing happen; says how the run ended if nothing more is to come of it.
+    #[inline]
+    fn step(&mut self) -> Option<Ending> {
+        if let Some(flight) = self.to_self.pop_front() {
+            self.deliver(flight);
+            return None;
+        }
+        if self.calls_in_flight == 0 {
+            if self.application.is_done() && !self.is_anyone_paused() {
+                return Some(Ending::Finished);
+            }
+            if self.application.awaits_quiet() {
+                self.application.on_quiet(self.desk.at(self.watch.now));
+                self.take_orders();
+            }
+        }
+        let arrives_at = self.wire.next_at();
+        let (due_at, rank) = self.agenda.next();
+        let at = arrives_at.min(due_at);
+        self.events += 1;
+        if at > self.setup.limits.time || self.events > self.setup.limits.events {
+            let is_over = at == Time::NEVER;
+            return Some(if is_over { Ending::Quiet } else { Ending::BudgetSpent });
+        }
+        if self.watch.judge.faults() > 0 && self.is_patience_lost(at) {
+            return Some(Ending::PatienceLost);
+        }
+        if (due_at, rank) < (arrives_at, Rank::Message) {
+            if rank == Rank::Fault && self.is_deadlocked() {
+                return Some(Ending::Quiet);
+            }
+            self.watch.now = at;
+            self.do_due();
+        } else {
+            self.watch.now = at;
+            if let Some(flight) = self.wire.receive() {
+                self.calls_in_flight -= u64::from(is_call(&flight.message));
+                self.arrive(flight);
+            }
+        }
+        self.watch.judge.has_seen_enough().then_some(Ending::Stopped)
+    }
+
+    /// Whether only faults that have not begun could still change anything: a deadlock that came
+    /// before them is none of theirs.
+    fn is_deadlocked(&self) -> bool {
+        self.watch.judge.faults() == 0
+            && self.watch.judge.waiting() > 0
+            && self.wire.len() == 0
+            && self.timers.is_empty()
+            && self.agenda.commands() == 0
+    }
+
+    fn is_patience_lost(&self, at: Time) -> bool {
+        self.watch.judge.waiting() > 0
+            && at - self.watch.judge.last_progress() > self.setup.limits.patience
+    }
+
+    fn is_anyone_paused(&self) -> bool {
+        !self.faults.actions.is_empty() && self.paused.iter().any(Option::is_some)
+    }
+
+    fn do_due(&mut self) {
+        match self.agenda.pop() {
+            Some((_, Item::Command { seat, incarnation, command })) => {
+                self.command(seat, incarnation, command);
+            }
+            Some((_, Item::Timer { seat, timer, setting })) => self.timer(seat, timer, setting),
+            Some((_, Item::Fault(number))) => self.fault(self.faults.actions[number]),
+            None => {}
+        }
+    }
+
+    fn command(&mut self, seat: Seat, incarnation: u32, command: P::Command) {
+        if incarnation != self.incarnations[seat.index()] {
+            return;
+        }
+        if let Some(held) = &mut self.paused[seat.index()] {
+            held.push_back(Held::Command { incarnation, command });
+            return;
+        }
+        let input = self.watch.event(seat, command.what());
+        self.process_input(seat, Input::Command(command), input);
+    }
+
+    fn timer(&mut self, seat: Seat, timer: P::Timer, setting: u64) {
+        if self.timers.get(&(seat, timer)) != Some(&setting) {
+            return;
+        }
+        if let Some(held) = &mut self.paused[seat.index()] {
+            held.push_back(Held::Timer { timer, setting });
+            return;
+        }
+        self.timers.remove(&(seat, timer));
+        let input = self.watch.event(seat, What::TimerFired);
+        self.process_input(seat, Input::Timer(timer), input);
+    }
+
+    /// A message reaches the door of its receiver.
+    #[inline]
+    fn arrive(&mut self, flight: Flight<P::Message>) {
+        if self.faults.touch_messages
+            && let Some(label) = self.faults.cut_between(flight.from, flight.to)
+        {
+            self.faults.fired[label] += 1;
+            self.lose(&flight, LossCause::Partition);
+            return;
+        }
+        if let Some(held) = &mut self.paused[flight.to.index()] {
+            held.push_back(Held::Message(flight));
+            return;
+        }
+        self.deliver(flight);
+    }
+
+    #[inline]
+    fn deliver(&mut self, flight: Flight<P::Message>) {
+        let Flight { id: message, from, to, message: content } = flight;
+        if self.processes[to.index()].is_none() {
+            let flight = Flight { id: message, from, to, message: content };
+            return self.lose(&flight, LossCause::ReceiverDown);
+        }
+        let kind = content.kind();
+        let event = Event { at: self.watch.now, seat: to, what: What::Received { message, from, kind } };
+        self.watch.judge.on(&event);
+        let input = self.watch.record(event, || Some(format!("{content:?}")));
+        let from = self.setup.view.at(from);
+        self.process_input(to, Input::Message { from, message: content }, input);
+    }
+
+    /// The one place where a protocol takes a step.
+    #[inline]
+    fn process_input(&mut self, seat: Seat, input: Input<P>, record: Option<usize>) {
+        let Some(process) = &mut self.processes[seat.index()] else { return };
+        process.on(input, &mut self.out);
+        if self.setup.check_invariants
+            && let Err(broken) = process.invariants()
+        {
+            let (id, now) = (self.setup.view.at(seat), self.watch.now);
+            panic!("invariant broken at process {id}, time {now}: {broken}\n{process:#?}");
+        }
+        self.watch.explain(record, &mut self.out);
+        self.perform(seat);
+    }
+
+    /// Performs all effects of a step, in order.
+    #[inline]
+    fn perform(&mut self, seat: Seat) {
+        let mut out = std::mem::take(&mut self.out);
+        // A multicast is one transmission, however many copies leave this process.
+        let mut is_transmitted = false;
+        for effect in out.drain() {
+            match effect {
+                Effect::Send { to, message, continues } => {
+                    let Some(to) = self.setup.view.seat(to) else { continue };
+                    is_transmitted &= continues;
+                    self.send(seat, to, message, is_transmitted);
+                    is_transmitted |= to != seat;
+                }
+                Effect::Notify(notice) => {
+                    self.watch.event(seat, notice.what());
+                    self.application.on_notice(seat, &notice, self.desk.at(self.watch.now));
+                    self.take_orders();
+                }
+                Effect::SetTimer { timer, after } => {
+                    self.timer_settings += 1;
+                    let setting = self.timer_settings;
+                    self.timers.insert((seat, timer), setting);
+                    let after = Time(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX));
+                    self.agenda.push(self.watch.now + after, Item::Timer { seat, timer, setting });
+                }
+                Effect::CancelTimer(timer) => {
+                    self.timers.remove(&(seat, timer));
+                }
+            }
+        }
+        self.out = out;
+    }
+
+    #[inline]
+    fn send(&mut self, from: Seat, to: Seat, message: P::Message, copy: bool) {
+        let (id, kind) = (self.numbers.next_id(), message.kind());
+        let what = What::Sent { message: id, to, kind, copy };
+        let event = Event { at: self.watch.now, seat: from, what };
+        self.watch.judge.on(&event);
+        self.watch.judge.on_content(&message);
+        self.watch.record(event, || Some(format!("{message:?}")));
+        let flight = Flight { id, from, to, message };
+        if from == to {
+            self.to_self.push_back(flight);
+        } else if self.faults.touch_messages {
+            self.send_faultily(flight);
+        } else {
+            self.launch(flight);
+        }
+    }
+
+    #[inline]
+    fn launch(&mut self, flight: Flight<P::Message>) {
+        self.calls_in_flight += u64::from(is_call(&flight.message));
+        self.wire.send(self.watch.now, flight);
+    }
+
+    fn send_faultily(&mut self, flight: Flight<P::Message>) {
+        if let Some(label) = self.faults.cut_between(flight.from, flight.to) {
+            self.faults.fired[label] += 1;
+            return self.lose(&flight, LossCause::Partition);
+        }
+        let (loss, duplicate) = (self.setup.faults.loss, self.setup.faults.duplicate);
+        if !loss.is_zero() && loss.happens(self.faults.stream.bits()) {
+            self.faults.count_loss();
+            return self.lose(&flight, LossCause::Network);
+        }
+        if !duplicate.is_zero() && duplicate.happens(self.faults.stream.bits()) {
+            self.faults.count_duplicate();
+            let what = What::Duplicated { message: flight.id, to: flight.to };
+            self.watch.event(flight.from, what);
+            self.launch(flight.clone());
+        }
+        self.launch(flight);
+    }
+
+    fn lose(&mut self, flight: &Flight<P::Message>, cause: LossCause) {
+        let what = What::Lost { message: flight.id, to: flight.to, cause };
+        self.watch.event(flight.from, what);
+    }
+
+    fn fault(&mut self, action: Action) {
+        match action {
+            Action::Crash { seat, label } => {
+                self.faults.fired[label] += 1;
+                self.watch.event(seat, What::Crashed);
+                self.processes[seat.index()] = None;
+                self.paused[seat.index()] = None;
+                self.incarnations[seat.index()] += 1;
+                self.timers.retain(|&(owner, _), _| owner != seat);
+                self.application.on_crash(seat);
+            }
+            Action::Return { seat, label } => {
+                self.faults.fired[label] += 1;
+                self.watch.event(seat, What::Returned);
+                let process = self.start(seat, Arrival::Returning);
+                self.processes[seat.index()] = Some(process);
+                self.perform(seat);
+                self.application.on_return(seat, self.desk.at(self.watch.now));
+                self.take_orders();
+            }
+            Action::Pause { seat } if self.processes[seat.index()].is_some() => {
+                self.watch.event(seat, What::Paused);
+                self.paused[seat.index()].get_or_insert_default();
+            }
+            Action::Resume { seat, label } => self.resume(seat, label),
+            Action::Cut { partition, label } => self.cut(partition, label),
+            Action::Heal { partition } => self.heal(partition),
+            Action::Pause { .. } => {}
+        }
+    }
+
+    /// What arrived during the pause is taken in now, in the order in which it came.
+    fn resume(&mut self, seat: Seat, label: usize) {
+        let Some(held) = self.paused[seat.index()].take() else { return };
+        self.watch.event(seat, What::Resumed);
+        for held in held {
+            self.faults.fired[label] += 1;
+            match held {
+                Held::Message(flight) => self.deliver(flight),
+                Held::Command { incarnation, command } => self.command(seat, incarnation, command),
+                Held::Timer { timer, setting } => self.timer(seat, timer, setting),
+            }
+            while let Some(flight) = self.to_self.pop_front() {
+                self.deliver(flight);
+            }
+        }
+    }
+
+    fn cut(&mut self, partition: usize, label: usize) {
+        let (plan, view) = (&self.setup.faults.partitions[partition], self.setup.view);
+        let mut sides = vec![None; view.len()];
+        for (ids, side) in [(&plan.left, Side::Left), (&plan.right, Side::Right)] {
+            for seat in ids.iter().filter_map(|&id| view.seat(id)) {
+                sides[seat.index()] = Some(side);
+                let partition = u16::try_from(partition).unwrap_or(u16::MAX);
+                self.watch.event(seat, What::Cut { partition, side });
+            }
+        }
+        self.faults.cuts.push(Cut { partition, label, sides, one_way: plan.one_way });
+    }
+
+    fn heal(&mut self, partition: usize) {
+        let plan = &self.setup.faults.partitions[partition];
+        self.faults.cuts.retain(|cut| cut.partition != partition);
+        for seat in plan.left.iter().chain(&plan.right).filter_map(|&id| self.setup.view.seat(id)) {
+            let partition = u16::try_from(partition).unwrap_or(u16::MAX);
+            self.watch.event(seat, What::Healed { partition });
+        }
+    }
+
+    fn take_orders(&mut self) {
+        for (at, seat, command) in self.desk.orders.drain(..) {
+            let incarnation = self.incarnations[seat.index()];
+            self.agenda.push(at, Item::Command { seat, incarnation, command });
+        }
+    }
+
+    fn finish(mut self, ending: Ending) -> Outcome {
+        let diagnosis = (ending != Ending::Finished && self.watch.judge.waiting() > 0)
+            .then(|| self.diagnose())
+            .flatten();
+        let faults = self.setup.faults.labels().into_iter().zip(&self.faults.fired);
+        Outcome {
+            report: self.watch.judge.finish(ending, self.setup.promises_order),
+            faults: faults.map(|(label, &count)| FiredFault { label, count }).collect(),
+            diagnosis,
+            records: self.watch.records.unwrap_or_default(),
+            events: self.events,
+        }
+    }
+
+    /// Asks everybody whom it waits for, and follows that to its root.
+    fn diagnose(&mut self) -> Option<Diagnosis> {
+        let waits_for = |process: &P| {
+            let whom = process.waits_for();
+            whom.into_iter().filter_map(|id| self.setup.view.seat(id)).collect()
+        };
+        let edges =
+            self.processes.iter().map(|it| it.as_ref().map(waits_for).unwrap_or_default()).collect();
+        let diagnosis = WaitGraph::new(edges).diagnose(&self.watch.judge)?;
+        for (waiter, whom) in diagnosis.edges() {
+            self.watch.event(waiter, What::WaitsFor { whom });
+        }
+        Some(diagnosis)
+    }
+}
+
+#[inline]
+fn is_call<M: Message>(message: &M) -> bool {
+    M::KINDS[usize::from(message.kind())].phase != Phase::Upkeep
+}
+
+impl Watch {
+    fn event(&mut self, seat: Seat, what: What) -> Option<usize> {
+        let event = Event { at: self.now, seat, what };
+        self.judge.on(&event);
+        self.record(event, || None)
+    }
+
+    /// Keeps an event, where events are kept; says where.
+    #[inline]
+    fn record(&mut self, event: Event, text: impl FnOnce() -> Option<String>) -> Option<usize> {
+        let records = self.records.as_mut()?;
+        records.push(Record { event, text: text(), rules: Vec::new() });
+        Some(records.len() - 1)
+    }
+
+    /// Puts the rules that fired to the event that fired them.
+    #[inline]
+    fn explain<P: Protocol>(&mut self, record: Option<usize>, out: &mut Effects<P>) {
+        if let (Some(records), Some(record)) = (&mut self.records, record) {
+            records[record].rules = out.take_rules().into_iter().map(Cow::Borrowed).collect();
+        }
+    }
+}
+
+impl Faults {
+    fn plan<P: Protocol>(setup: &Setup<'_, P>, agenda: &mut Agenda<P::Command, P::Timer>) -> Self {
+        let plan = setup.faults;
+        let seat = |id| setup.view.seat(id).expect("a plan is checked before it is run");
+        let mut actions = Vec::new();
+        let mut at = |time, action| {
+            agenda.push(time, Item::Fault(actions.len()));
+            actions.push(action);
+        };
+        let mut labels = 0..;
+        let mut next_label = || labels.next().expect("the range has no end");
+        for crash in &plan.crashes {
+            at(crash.at, Action::Crash { seat: seat(crash.process), label: next_label() });
+        }
+        for it in &plan.returns {
+            at(it.at, Action::Return { seat: seat(it.process), label: next_label() });
+        }
+        for pause in &plan.pauses {
+            at(pause.from, Action::Pause { seat: seat(pause.process) });
+            at(pause.until, Action::Resume { seat: seat(pause.process), label: next_label() });
+        }
+        for (partition, it) in plan.partitions.iter().enumerate() {
+            at(it.from, Action::Cut { partition, label: next_label() });
+            at(it.until, Action::Heal { partition });
+        }
+        Self {
+            actions,
+            stream: Stream::new(setup.seed, "faults"),
+            cuts: Vec::new(),
+            fired: vec![0; plan.labels().len()],
+            touch_messages: !plan.partitions.is_empty()
+                || !plan.loss.is_zero()
+                || !plan.duplicate.is_zero(),
+            has_duplicates: !plan.duplicate.is_zero(),
+        }
+    }
+
+    /// The label of a partition that is in the way, if one is.
+    fn cut_between(&self, from: Seat, to: Seat) -> Option<usize> {
+        let in_the_way = |cut: &&Cut| match (cut.sides[from.index()], cut.sides[to.index()]) {
+            (Some(Side::Left), Some(Side::Right)) => true,
+            (Some(Side::Right), Some(Side::Left)) => !cut.one_way,
+            _ => false,
+        };
+        self.cuts.iter().find(in_the_way).map(|cut| cut.label)
+    }
+
+    /// Loss and duplication have the last labels, in this order.
+    fn count_loss(&mut self) {
+        let label = self.fired.len() - 1 - usize::from(self.has_duplicates);
+        self.fired[label] += 1;
+    }
+
+    fn count_duplicate(&mut self) {
+        let label = self.fired.len() - 1;
+        self.fired[label] += 1;
+    }
+}
