@@ -7,5 +7,6 @@
 
 extern crate alloc;
 
+pub mod catalogue;
 pub mod mutex;
 pub mod quorum;

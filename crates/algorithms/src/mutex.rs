@@ -4,6 +4,16 @@
 //! assumes, its messages, its cost, its paper; then messages, state, the transition with one arm per
 //! rule, one function per rule, and one test per rule.
 
-mod ricart_agrawala;
+pub mod central;
+pub mod lamport;
+pub mod maekawa;
+pub mod ricart_agrawala;
+pub mod token_ring;
+pub mod token_ring_resting;
 
+pub use central::Central;
+pub use lamport::Lamport;
+pub use maekawa::{Maekawa, MaekawaPlain};
 pub use ricart_agrawala::{Answers, RicartAgrawala};
+pub use token_ring::TokenRing;
+pub use token_ring_resting::RestingTokenRing;

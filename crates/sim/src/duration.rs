@@ -4,7 +4,9 @@ use conclave_observe::Time;
 
 /// A text that is not a time.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is not a time; write 40ms, 1.5ms, 300us, 20ns or 2s (a bare number is milliseconds, which are message delays in the unit network)")]
+#[error(
+    "`{0}` is not a time; write 40ms, 1.5ms, 300us, 20ns or 2s (a bare number is milliseconds, which are message delays in the unit network)"
+)]
 pub struct ParseDurationError(pub String);
 
 /// Reads `40ms`, `1.5ms`, `300us`, `20ns`, `2s`; a bare number is milliseconds, that is message
@@ -56,7 +58,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_time() {
-        for text in ["", "ms", "-1ms", "1.ms", ".5ms", "1.5ns", "1h", "4 ms", "99999999999999999s"] {
+        for text in ["", "ms", "-1ms", "1.ms", ".5ms", "1.5ns", "1h", "4 ms", "99999999999999999s"]
+        {
             assert!(parse_duration(text).is_err(), "{text}");
         }
     }

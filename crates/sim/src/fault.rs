@@ -84,7 +84,9 @@ pub enum ParseFaultError {
     #[error("`{0}` is not PROCESS@FROM..UNTIL with FROM before UNTIL, e.g. 2@10ms..30ms")]
     Span(String),
     /// Of a partition.
-    #[error("`{0}` is not SIDE/SIDE@FROM..UNTIL with FROM before UNTIL, e.g. 1,2/3,4,5@10ms..30ms (or 1,2>3,4 for one way)")]
+    #[error(
+        "`{0}` is not SIDE/SIDE@FROM..UNTIL with FROM before UNTIL, e.g. 1,2/3,4,5@10ms..30ms (or 1,2>3,4 for one way)"
+    )]
     Partition(String),
     /// Of a partition.
     #[error("`{text}`: process {process} is named twice; it can be on one side only")]
@@ -113,7 +115,9 @@ pub enum UnknownProcess {
         members: String,
     },
     /// A return of somebody who is not away.
-    #[error("{fault}: process {process} is not down at that time; crash it first, e.g. --crash {process}@1ms")]
+    #[error(
+        "{fault}: process {process} is not down at that time; crash it first, e.g. --crash {process}@1ms"
+    )]
     NotDown {
         /// Of what.
         fault: String,

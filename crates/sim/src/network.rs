@@ -36,7 +36,9 @@ pub enum Network {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParseNetworkError {
     /// No such model.
-    #[error("`{0}` is not a network; choose unit, sync:D, uniform:A..B or exponential:M, e.g. uniform:1ms..9ms")]
+    #[error(
+        "`{0}` is not a network; choose unit, sync:D, uniform:A..B or exponential:M, e.g. uniform:1ms..9ms"
+    )]
     Unknown(String),
     /// A model with a delay that is no time.
     #[error("network {model}: {source}")]

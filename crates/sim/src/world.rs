@@ -379,7 +379,8 @@ where
             return self.lose(&flight, LossCause::ReceiverDown);
         }
         let kind = content.kind();
-        let event = Event { at: self.watch.now, seat: to, what: What::Received { message, from, kind } };
+        let event =
+            Event { at: self.watch.now, seat: to, what: What::Received { message, from, kind } };
         self.watch.judge.on(&event);
         let input = self.watch.record(event, || Some(format!("{content:?}")));
         let from = self.setup.view.at(from);
@@ -580,8 +581,11 @@ where
             let whom = process.waits_for();
             whom.into_iter().filter_map(|id| self.setup.view.seat(id)).collect()
         };
-        let edges =
-            self.processes.iter().map(|it| it.as_ref().map(waits_for).unwrap_or_default()).collect();
+        let edges = self
+            .processes
+            .iter()
+            .map(|it| it.as_ref().map(waits_for).unwrap_or_default())
+            .collect();
         let diagnosis = WaitGraph::new(edges).diagnose(&self.watch.judge)?;
         for (waiter, whom) in diagnosis.edges() {
             self.watch.event(waiter, What::WaitsFor { whom });

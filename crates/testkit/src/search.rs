@@ -150,7 +150,8 @@ impl<C> Search<'_, C> {
         }
         let mut flaw = None;
         for &me in self.view.members() {
-            let start = Start { holder: self.holder, ..Start::founding(me, self.view, self.config) };
+            let start =
+                Start { holder: self.holder, ..Start::founding(me, self.view, self.config) };
             state.processes.push(P::start(start, out));
             let seat = Seat::at(state.processes.len() - 1);
             flaw = flaw.or(self.perform(&mut state, seat, out));

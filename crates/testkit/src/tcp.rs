@@ -242,7 +242,8 @@ impl Peer {
             ports.split_whitespace().map(|port| port.parse().expect("a port")).collect();
         let connect = |(seat, port): (usize, &u16)| {
             (view.at(Seat::at(seat)) != self.me).then(|| {
-                let mut stream = TcpStream::connect(("127.0.0.1", *port)).expect("the peer listens");
+                let mut stream =
+                    TcpStream::connect(("127.0.0.1", *port)).expect("the peer listens");
                 stream.set_nodelay(true).expect("it is a socket");
                 writeln!(stream, "{}", self.me).expect("the peer reads");
                 stream
@@ -281,8 +282,7 @@ fn next_input<P: Protocol>(
     timers: &mut BTreeMap<P::Timer, Instant>,
 ) -> Option<Input<P>> {
     let due = timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at));
-    let patience =
-        due.map_or(SILENCE_MAX, |(_, at)| at.saturating_duration_since(Instant::now()));
+    let patience = due.map_or(SILENCE_MAX, |(_, at)| at.saturating_duration_since(Instant::now()));
     match (events.recv_timeout(patience), due) {
         (Ok(Event::Message { from, message }), _) => Some(Input::Message { from, message }),
         (Ok(Event::Stop), _) => None,

@@ -40,6 +40,8 @@ use conclave_core::{
     Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
 };
 
+use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark};
+
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -90,6 +92,74 @@ enum Role {
     Held,
 }
 
+/// The plain algorithm.
+pub const PLAIN: Entry = Entry {
+    name: "ricart-agrawala",
+    title: "Ricart-Agrawala 1981",
+    citation: "G. Ricart, A. K. Agrawala, An Optimal Algorithm for Mutual Exclusion, CACM 24(1), 1981",
+    summary: "ask everybody and wait for every reply; the older request goes first",
+    promises: Promises { liveness: true, ordering: true },
+    needs: Needs::NOTHING,
+    crash: "any crash blocks everybody",
+    kinds: <Message as conclave_core::Message>::KINDS,
+    costs: &[
+        Cost::exactly(Measure::Enter, "2(N-1)", |size| 2.0 * (size.n - 1.0)),
+        Cost::exactly(Measure::Leave, "0", |_| 0.0),
+        Cost::exactly(Measure::ClientDelay, "2", |_| 2.0),
+        Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
+        Cost::exactly(Measure::SyncDelay, "1", |_| 1.0),
+    ],
+    remarks: REMARKS,
+};
+
+/// The variant that answers every request at once.
+pub const DEFERRED: Entry = Entry {
+    name: "ricart-agrawala-deferred",
+    title: "Ricart-Agrawala, answering \"deferred\"",
+    summary: "as ricart-agrawala, and a reply that is kept back is announced at once",
+    crash: "any crash blocks everybody, but it is known who is missing",
+    costs: &[
+        Cost::exactly(Measure::Enter, "2(N-1)", |size| 2.0 * (size.n - 1.0)),
+        Cost::exactly(Measure::EnterLast, "2(N-1) + N-1", |size| 3.0 * (size.n - 1.0)),
+        Cost::exactly(Measure::Leave, "0", |_| 0.0),
+        Cost::exactly(Measure::ClientDelay, "2", |_| 2.0),
+        Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
+        Cost::exactly(Measure::SyncDelay, "1", |_| 1.0),
+    ],
+    ..PLAIN
+};
+
+const REMARKS: &[Remark] = &[
+    Remark::differs(Document::Coordination, Measure::Enter, "2N-1", "counts a message to oneself"),
+    Remark::agrees(Document::Coordination, Measure::Leave, "0"),
+    Remark::agrees(Document::Coordination, Measure::ClientDelay, "2"),
+    Remark::differs(
+        Document::Coordination,
+        Measure::LeaveDelay,
+        "0.5",
+        "half a round trip; the caller itself is out at once",
+    ),
+    Remark::agrees(Document::Coordination, Measure::SyncDelay, "1"),
+    Remark::agrees(Document::MutexAndElection, Measure::Enter, "2(n-1)"),
+    Remark::agrees(Document::MutexAndElection, Measure::ClientDelay, "1 + 1"),
+    Remark::differs(
+        Document::MutexAndElection,
+        Measure::LeaveDelay,
+        "1 + 1",
+        "the time of the replies on their way; the caller does not wait for them",
+    ),
+    Remark::agrees(Document::MutexAndElection, Measure::SyncDelay, "1"),
+    Remark::agrees(Document::Slides, Measure::Enter, "2(n-1)"),
+    Remark::differs(
+        Document::Slides,
+        Measure::ClientDelay,
+        "2(n-1)",
+        "counts the messages as if sent one after the other; they are sent at once",
+    ),
+    Remark::agrees(Document::WeekOne, Measure::Enter, "O(N)"),
+    Remark::agrees(Document::WeekOne, Measure::ClientDelay, "O(1)"),
+];
+
 impl conclave_core::Message for Message {
     const KINDS: &'static [Kind] =
         &[Kind::enter("request"), Kind::enter("reply"), Kind::enter("deferred")];
@@ -133,7 +203,10 @@ impl Protocol for RicartAgrawala {
                 self.on_request(Stamp { time, process: from }, out);
             }
             // "Process receives reply message".
-            (Role::Wanted { silent, .. }, Input::Message { from, message: Message::Reply(fence) }) => {
+            (
+                Role::Wanted { silent, .. },
+                Input::Message { from, message: Message::Reply(fence) },
+            ) => {
                 hear(silent, &self.view, from);
                 self.on_reply(fence, out);
             }

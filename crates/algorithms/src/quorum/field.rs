@@ -49,9 +49,9 @@ impl Field {
 
 /// The prime that `q` is a power of, if it is one of some prime.
 pub(super) fn prime_of_power(q: usize) -> Option<usize> {
-    let p = (2..=q.isqrt()).find(|&divisor| q % divisor == 0).unwrap_or(q);
+    let p = (2..=q.isqrt()).find(|&divisor| q.is_multiple_of(divisor)).unwrap_or(q);
     let mut rest = q;
-    while p > 1 && rest % p == 0 {
+    while p > 1 && rest.is_multiple_of(p) {
         rest /= p;
     }
     (p > 1 && rest == 1).then_some(p)

@@ -1,0 +1,117 @@
+//! Every algorithm, named once.
+//!
+//! The command line, the table and the tests iterate over this list. To add an algorithm is to write
+//! its file, with an [`Entry`] in it, and one line here.
+
+mod cost;
+mod entry;
+
+pub use cost::{Cost, Document, Measure, Remark, Size};
+pub use entry::{Entry, Needs, Promises, Seating, SeatingError};
+
+use conclave_core::mutex::Mutex;
+
+use crate::mutex::{
+    Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
+    lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
+};
+
+/// Something to be done with whichever algorithm was named, with its own type: what a runner, which
+/// knows no algorithm, is handed to the catalogue as.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<P>(self, entry: &'static Entry, config: P::Config) -> Self::Output
+    where
+        P: Mutex<Message: Portable>;
+}
+
+/// Messages that can leave the process. Only runners that need it ask for it, by a feature.
+#[cfg(feature = "serde")]
+pub trait Portable: serde::Serialize + serde::de::DeserializeOwned + Send + 'static {}
+#[cfg(feature = "serde")]
+impl<M: serde::Serialize + serde::de::DeserializeOwned + Send + 'static> Portable for M {}
+
+/// Messages that can leave the process. Only runners that need it ask for it, by a feature.
+#[cfg(not(feature = "serde"))]
+pub trait Portable {}
+#[cfg(not(feature = "serde"))]
+impl<M> Portable for M {}
+
+macro_rules! catalogue {
+    ($($entry:path => $protocol:ty, $config:expr;)*) => {
+        /// All entries, in the order in which they are shown.
+        pub const ALL: &[&Entry] = &[$(&$entry),*];
+
+        /// Lets `visitor` visit the algorithm of `entry`, with the configuration it needs there.
+        ///
+        /// Entries come from [`ALL`], so there is an algorithm to each.
+        pub fn visit<V: Visitor>(
+            entry: &Entry,
+            seating: &Seating<'_>,
+            visitor: V,
+        ) -> Result<V::Output, SeatingError> {
+            $(if entry.name == $entry.name {
+                let config: fn(&Seating<'_>) -> Result<_, SeatingError> = $config;
+                return Ok(visitor.visit::<$protocol>(&$entry, config(seating)?));
+            })*
+            Err(SeatingError::UnknownAlgorithm(entry.name.into()))
+        }
+    };
+}
+
+catalogue! {
+    central::PLAIN => Central, |_| Ok(central::Config::new(central::Answers::Grants));
+    central::QUEUED => Central, |_| Ok(central::Config::new(central::Answers::GrantsAndPositions));
+    token_ring::ENTRY => TokenRing, |_| Ok(());
+    token_ring_resting::ENTRY => RestingTokenRing, |_| Ok(());
+    lamport::ENTRY => Lamport, |_| Ok(());
+    ricart_agrawala::PLAIN => RicartAgrawala, |_| Ok(ricart_agrawala::Answers::Replies);
+    ricart_agrawala::DEFERRED => RicartAgrawala, |_| Ok(ricart_agrawala::Answers::RepliesAndDeferrals);
+    maekawa::plain::ENTRY => MaekawaPlain, |seating| seating.voting_sets();
+    maekawa::deadlock_free::ENTRY => Maekawa, |seating| seating.voting_sets();
+}
+
+/// The entry of that name; otherwise the error names all there are.
+pub fn find(name: &str) -> Result<&'static Entry, SeatingError> {
+    let entry = ALL.iter().find(|entry| entry.name == name).copied();
+    entry.ok_or_else(|| SeatingError::UnknownAlgorithm(name.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_entry_says_what_it_must() {
+        let names: BTreeSet<_> = ALL.iter().map(|entry| entry.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for entry in ALL {
+            assert!(!entry.title.is_empty() && !entry.citation.is_empty(), "{}", entry.name);
+            assert!(!entry.summary.is_empty() && !entry.crash.is_empty(), "{}", entry.name);
+            assert!(!entry.kinds.is_empty(), "{}", entry.name);
+            assert_eq!(find(entry.name).unwrap().title, entry.title);
+        }
+    }
+
+    #[test]
+    fn every_entry_has_the_costs_that_all_are_compared_by() {
+        use Measure::{ClientDelay, Enter, Leave, LeaveDelay};
+        for entry in ALL {
+            for measure in [Enter, Leave, ClientDelay, LeaveDelay] {
+                let cost = entry.costs.iter().find(|cost| cost.measure == measure);
+                assert!(cost.is_some_and(|cost| cost.exact), "{} {measure:?}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_those_there_are() {
+        let error = alloc::format!("{}", find("paxos").unwrap_err());
+        assert!(error.contains("`paxos`") && error.contains("maekawa-plain"), "{error}");
+    }
+}

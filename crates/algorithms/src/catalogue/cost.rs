@@ -1,0 +1,176 @@
+//! What an algorithm is expected to cost: formulas, which never see a run.
+
+use core::fmt;
+
+/// An expected cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// Of what.
+    pub measure: Measure,
+    /// As it is written.
+    pub formula: &'static str,
+    /// As it is computed.
+    pub value: fn(Size) -> f64,
+    /// Whether a run must show exactly this. Otherwise it is what the literature quotes.
+    pub exact: bool,
+}
+
+/// The size of a system.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Size {
+    /// Processes that ask for the lock.
+    pub n: f64,
+    /// The mean size of a voting set.
+    pub k: f64,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Measure {
+    /// Messages to enter, of a lone entry.
+    Enter,
+    /// Messages to enter, of an entry that had to wait for another.
+    EnterHavingWaited,
+    /// Messages to enter, of the last one when everybody asks at once.
+    EnterLast,
+    /// Messages to leave, of a lone entry.
+    Leave,
+    /// The same as both, a multicast counted as one.
+    Transmissions,
+    /// Messages per lap while nobody wants in.
+    IdleLap,
+    /// Messages per entry when everybody asks at once, and again.
+    Saturated,
+    /// From the request to the entry, alone; the mean.
+    ClientDelay,
+    /// The shortest of these.
+    ClientDelayMin,
+    /// The longest of these.
+    ClientDelayMax,
+    /// How long leaving keeps the caller.
+    LeaveDelay,
+    /// From one holder's leaving to the next one's entry; the mean.
+    SyncDelay,
+    /// The shortest of these.
+    SyncDelayMin,
+    /// The longest of these.
+    SyncDelayMax,
+    /// Entries per message delay when everybody asks at once, and again, and holds for one delay.
+    Throughput,
+    /// Messages per entry that the busiest process handles, at the same time.
+    LoadMax,
+    /// Messages per entry that a process handles on average, at the same time.
+    LoadMean,
+}
+
+impl Measure {
+    /// Its name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Measure::Enter => "enter",
+            Measure::EnterHavingWaited => "enter, having waited",
+            Measure::EnterLast => "enter, last of all at once",
+            Measure::Leave => "leave",
+            Measure::Transmissions => "enter + leave, multicast as one",
+            Measure::IdleLap => "idle, per lap",
+            Measure::Saturated => "saturated, per entry",
+            Measure::ClientDelay => "client delay",
+            Measure::ClientDelayMin => "client delay, shortest",
+            Measure::ClientDelayMax => "client delay, longest",
+            Measure::LeaveDelay => "delay of leave",
+            Measure::SyncDelay => "sync delay",
+            Measure::SyncDelayMin => "sync delay, shortest",
+            Measure::SyncDelayMax => "sync delay, longest",
+            Measure::Throughput => "throughput",
+            Measure::LoadMax => "load, busiest",
+            Measure::LoadMean => "load, mean",
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Cost {
+    /// A figure that a run must show.
+    pub const fn exactly(measure: Measure, formula: &'static str, value: fn(Size) -> f64) -> Self {
+        Self { measure, formula, value, exact: true }
+    }
+
+    /// A figure that the literature quotes.
+    pub const fn quoted(measure: Measure, formula: &'static str, value: fn(Size) -> f64) -> Self {
+        Self { measure, formula, value, exact: false }
+    }
+}
+
+/// What lecture notes say of a cost, and why it differs from what is measured, if it does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Remark {
+    /// Who says so.
+    pub document: Document,
+    /// Of what.
+    pub measure: Measure,
+    /// What.
+    pub figure: &'static str,
+    /// Why it differs; `None` where it does not.
+    pub differs: Option<&'static str>,
+}
+
+/// Four sets of lecture notes that give figures; they disagree with each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Document {
+    /// "Coordination, part 2".
+    Coordination,
+    /// "Mutual Exclusion (Mutex) and Election".
+    MutexAndElection,
+    /// Slides: "Mutual Exclusion within Distributed Systems".
+    Slides,
+    /// "Week 1 - Leader Election", whose second half is mutual exclusion.
+    WeekOne,
+}
+
+impl Document {
+    /// A letter for narrow columns.
+    pub const fn letter(self) -> char {
+        match self {
+            Document::Coordination => 'A',
+            Document::MutexAndElection => 'B',
+            Document::Slides => 'C',
+            Document::WeekOne => 'D',
+        }
+    }
+
+    /// Its title.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Document::Coordination => "Coordination, part 2",
+            Document::MutexAndElection => "Mutual Exclusion (Mutex) and Election",
+            Document::Slides => "Mutual Exclusion within Distributed Systems (slides)",
+            Document::WeekOne => "Week 1 - Leader Election",
+        }
+    }
+
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::Coordination, Self::MutexAndElection, Self::Slides, Self::WeekOne];
+}
+
+impl Remark {
+    /// The notes say what is measured.
+    pub const fn agrees(document: Document, measure: Measure, figure: &'static str) -> Self {
+        Self { document, measure, figure, differs: None }
+    }
+
+    /// The notes say something else, for this reason.
+    pub const fn differs(
+        document: Document,
+        measure: Measure,
+        figure: &'static str,
+        why: &'static str,
+    ) -> Self {
+        Self { document, measure, figure, differs: Some(why) }
+    }
+}

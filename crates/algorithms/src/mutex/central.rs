@@ -1,0 +1,312 @@
+//! Central server: ask the coordinator, and wait until it grants.
+//!
+//! **Idea.** One more process, the coordinator, keeps a queue. A process that wants in sends it a
+//! request; the coordinator grants to one at a time, in the order in which requests arrived, and to
+//! the next when the holder releases.
+//!
+//! **Assumes** that neither the coordinator nor a holder crashes and no message is lost or doubled.
+//! Channels need not be FIFO: a client has one message of its own under way at a time.
+//!
+//! | message | means | sent |
+//! | --- | --- | --- |
+//! | `request` | "I want in" | client to coordinator, on entering |
+//! | `queued` | "k are before you" | only in the variant below, to one who has to wait |
+//! | `grant` | "go" | coordinator to client |
+//! | `release` | "I am out" | client to coordinator, on leaving |
+//!
+//! **Cost.** 2 messages to enter, 1 to leave; client delay 2, synchronisation delay 2. The
+//! coordinator handles two thirds of all messages.
+//!
+//! **Variant.** A coordinator that is silent may be busy or dead, and the client cannot tell. With
+//! [`Answers::GrantsAndPositions`] it answers at once, at one message more for each that has to
+//! wait, and then silence means that it is dead.
+//!
+//! **Ordering** is that of arrival, not of happened-before: a request that is slow on its way is
+//! overtaken by one that was made because of it.
+//!
+//! **Source.** The centralised algorithm of the textbooks, e.g. G. Coulouris et al., *Distributed
+//! Systems*, 5th ed., section 15.2 ("The central server algorithm").
+//!
+//! **Why it is safe.** The coordinator grants only while its `holder` is nobody, and forgets a
+//! holder only on its release. **Live**: the queue is first in, first out, and holders leave.
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use conclave_core::mutex::{Command, Notice};
+use conclave_core::{
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Start,
+};
+
+use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark};
+
+/// What processes say to each other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// I want in.
+    Request,
+    /// That many go before you.
+    Queued(u32),
+    /// Go; and this is the highest fence I know.
+    Grant(Fence),
+    /// I am out; and this was my fence.
+    Release(Fence),
+}
+
+/// What the members agreed on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Config {
+    /// Who coordinates; it does not ask for the lock itself.
+    pub coordinator: ProcessId,
+    /// How it answers one who has to wait.
+    pub answers: Answers,
+}
+
+/// How the coordinator answers one who has to wait.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Answers {
+    /// Not before it can grant.
+    Grants,
+    /// At once, by the place in the queue.
+    GrantsAndPositions,
+}
+
+/// One process: the coordinator, or a client.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Central {
+    fence: HighestFence,
+    role: Role,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Role {
+    Coordinator {
+        answers: Answers,
+        /// Who was granted and has not released.
+        holder: Option<ProcessId>,
+        /// Who waits, first come first; empty while nobody holds.
+        queue: VecDeque<ProcessId>,
+    },
+    Client {
+        coordinator: ProcessId,
+        state: State,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum State {
+    Released,
+    Wanted,
+    Held,
+}
+
+/// The coordinator's name; it is not counted in N.
+pub const COORDINATOR: ProcessId = ProcessId(0);
+
+/// The plain algorithm.
+pub const PLAIN: Entry = Entry {
+    name: "central",
+    title: "Central server",
+    citation: "textbook, e.g. Coulouris et al., Distributed Systems, 5th ed., section 15.2",
+    summary: "a coordinator (process 0) keeps a queue and grants to one at a time",
+    promises: Promises { liveness: true, ordering: false },
+    needs: Needs { coordinator: true, ..Needs::NOTHING },
+    crash: "coordinator or holder: everybody blocks",
+    kinds: <Message as conclave_core::Message>::KINDS,
+    costs: &[
+        Cost::exactly(Measure::Enter, "2", |_| 2.0),
+        Cost::exactly(Measure::Leave, "1", |_| 1.0),
+        Cost::exactly(Measure::ClientDelay, "2", |_| 2.0),
+        Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
+        Cost::exactly(Measure::SyncDelay, "2", |_| 2.0),
+    ],
+    remarks: REMARKS,
+};
+
+/// The variant that answers at once.
+pub const QUEUED: Entry = Entry {
+    name: "central-queued",
+    title: "Central server, answering \"queued\"",
+    summary: "as central, and one who has to wait is told its place at once",
+    crash: "as central, but a client can tell a busy coordinator from a dead one",
+    costs: &[
+        Cost::exactly(Measure::Enter, "2", |_| 2.0),
+        Cost::exactly(Measure::EnterHavingWaited, "3", |_| 3.0),
+        Cost::exactly(Measure::Leave, "1", |_| 1.0),
+        Cost::exactly(Measure::ClientDelay, "2", |_| 2.0),
+        Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
+        Cost::exactly(Measure::SyncDelay, "2", |_| 2.0),
+    ],
+    ..PLAIN
+};
+
+const REMARKS: &[Remark] = &[
+    Remark::agrees(Document::Coordination, Measure::Enter, "2"),
+    Remark::agrees(Document::Coordination, Measure::Leave, "1"),
+    Remark::agrees(Document::Coordination, Measure::ClientDelay, "2"),
+    Remark::differs(
+        Document::Coordination,
+        Measure::LeaveDelay,
+        "0.5",
+        "half a round trip; the caller itself is out at once",
+    ),
+    Remark::agrees(Document::Coordination, Measure::SyncDelay, "2"),
+    Remark::differs(Document::MutexAndElection, Measure::Enter, "3", "counts enter and leave"),
+    Remark::agrees(Document::MutexAndElection, Measure::ClientDelay, "2"),
+    Remark::differs(
+        Document::MutexAndElection,
+        Measure::LeaveDelay,
+        "1",
+        "the time of the release on its way; the caller does not wait for it",
+    ),
+    Remark::agrees(Document::MutexAndElection, Measure::SyncDelay, "2"),
+    Remark::differs(Document::Slides, Measure::Enter, "3", "counts enter and leave"),
+    Remark::agrees(Document::Slides, Measure::ClientDelay, "2"),
+    Remark::agrees(Document::WeekOne, Measure::Enter, "2"),
+    Remark::agrees(Document::WeekOne, Measure::Leave, "1"),
+    Remark::agrees(Document::WeekOne, Measure::ClientDelay, "2"),
+    Remark::agrees(Document::WeekOne, Measure::SyncDelay, "2"),
+];
+
+impl Config {
+    /// The usual coordinator, that answers so.
+    pub fn new(answers: Answers) -> Self {
+        Self { coordinator: COORDINATOR, answers }
+    }
+}
+
+impl conclave_core::Message for Message {
+    const KINDS: &'static [Kind] = &[
+        Kind::enter("request"),
+        Kind::enter("queued"),
+        Kind::enter("grant"),
+        Kind::leave("release"),
+    ];
+
+    #[inline]
+    fn kind(&self) -> KindIndex {
+        match self {
+            Message::Request => 0,
+            Message::Queued(_) => 1,
+            Message::Grant(_) => 2,
+            Message::Release(_) => 3,
+        }
+    }
+}
+
+impl Protocol for Central {
+    type Config = Config;
+    type Command = Command;
+    type Message = Message;
+    type Timer = ();
+    type Notice = Notice;
+
+    fn start(start: Start<'_, Config>, _: &mut Effects<Self>) -> Self {
+        let Config { coordinator, answers } = *start.config;
+        let role = if start.me == coordinator {
+            Role::Coordinator { answers, holder: start.holder, queue: VecDeque::new() }
+        } else {
+            let state = if start.is_holder() { State::Held } else { State::Released };
+            Role::Client { coordinator, state }
+        };
+        Self { fence: HighestFence::default(), role }
+    }
+
+    #[inline]
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        match (&mut self.role, input) {
+            // The client's rules.
+            (
+                Role::Client { coordinator, state: state @ State::Released },
+                Input::Command(Command::Enter),
+            ) => {
+                out.rule("asks the coordinator");
+                *state = State::Wanted;
+                out.send(*coordinator, Message::Request);
+            }
+            (
+                Role::Client { state: state @ State::Wanted, .. },
+                Input::Message { message: Message::Grant(fence), .. },
+            ) => {
+                out.rule("is granted and enters");
+                *state = State::Held;
+                self.fence.learn(fence);
+                out.notify(Notice::Entered { fence: self.fence.enter() });
+            }
+            (
+                Role::Client { state: State::Wanted, .. },
+                Input::Message { message: Message::Queued(_), .. },
+            ) => {
+                out.rule("now knows that the coordinator is alive and merely busy");
+            }
+            (
+                Role::Client { coordinator, state: state @ State::Held },
+                Input::Command(Command::Leave),
+            ) => {
+                out.rule("leaves, and tells the coordinator");
+                *state = State::Released;
+                out.send(*coordinator, Message::Release(self.fence.known()));
+                out.notify(Notice::Left);
+            }
+            // The coordinator's rules.
+            (Role::Coordinator { .. }, Input::Message { from, message: Message::Request }) => {
+                self.on_request(from, out)
+            }
+            (
+                Role::Coordinator { holder, .. },
+                Input::Message { from, message: Message::Release(fence) },
+            ) if *holder == Some(from) => self.on_release(fence, out),
+            _ => out.rule("has no use for this"),
+        }
+    }
+
+    fn invariants(&self) -> Result<(), &'static str> {
+        match &self.role {
+            Role::Coordinator { holder: None, queue, .. } if !queue.is_empty() => {
+                Err("somebody waits although nobody holds")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn waits_for(&self) -> Vec<ProcessId> {
+        match &self.role {
+            Role::Client { coordinator, state: State::Wanted } => vec![*coordinator],
+            Role::Coordinator { holder, .. } => holder.iter().copied().collect(),
+            Role::Client { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Central {
+    fn on_request(&mut self, from: ProcessId, out: &mut Effects<Self>) {
+        let Role::Coordinator { answers, holder, queue } = &mut self.role else { return };
+        if holder.is_none() {
+            out.rule("grants at once, for nobody holds");
+            *holder = Some(from);
+            out.send(from, Message::Grant(self.fence.known()));
+            return;
+        }
+        out.rule("puts the request at the end of its queue, for somebody holds");
+        queue.push_back(from);
+        if *answers == Answers::GrantsAndPositions {
+            let position = u32::try_from(queue.len()).unwrap_or(u32::MAX);
+            out.send(from, Message::Queued(position));
+        }
+    }
+
+    fn on_release(&mut self, fence: Fence, out: &mut Effects<Self>) {
+        self.fence.learn(fence);
+        let Role::Coordinator { holder, queue, .. } = &mut self.role else { return };
+        *holder = queue.pop_front();
+        match *holder {
+            Some(next) => {
+                out.rule("grants to the first of its queue");
+                out.send(next, Message::Grant(self.fence.known()));
+            }
+            None => out.rule("notes that nobody holds"),
+        }
+    }
+}

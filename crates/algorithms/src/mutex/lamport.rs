@@ -1,0 +1,249 @@
+//! Lamport 1978: everybody keeps the same queue.
+//!
+//! **Idea.** Requests are stamped with a Lamport clock and sent to all; everybody keeps them in a
+//! queue ordered by stamp, and acknowledges. A process enters when its own request is the first of
+//! its own queue and it has heard something later from everybody: then no older request can still be
+//! on its way. A release takes the request out of everybody's queue.
+//!
+//! **Assumes** FIFO channels: an acknowledgement that overtook its sender's own older request would
+//! let two in, already with two processes. No process crashes, no message is lost.
+//!
+//! | message | means | sent |
+//! | --- | --- | --- |
+//! | `request` | "put this into your queue" | to all others, on entering |
+//! | `acknowledge` | "I have it, and my clock shows more" | to the requester, at once |
+//! | `release` | "take it out again" | to all others, on leaving |
+//!
+//! **Cost.** 2(N-1) messages to enter, N-1 to leave; client delay 2, synchronisation delay 1.
+//!
+//! **Paper.** L. Lamport, *Time, Clocks, and the Ordering of Events in a Distributed System*, CACM
+//! 21(7), 1978, the five rules of the section "Ordering the Events Totally". Departures: a release
+//! names the request it takes out, and only requests advance the clock, which is the same order with
+//! fewer states.
+//!
+//! **Why it is safe.** Suppose i and j are in at once and i's stamp is the older one. j heard from i
+//! something later than j's own stamp; by FIFO it had i's older request by then, and i's release
+//! cannot have come: so i's request was before j's in j's queue. **Live**: the oldest request of all
+//! is the first of every queue once it has arrived, and everybody acknowledges.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use conclave_core::clock::{LamportClock, Stamp, Timestamp};
+use conclave_core::mutex::{Command, Notice};
+use conclave_core::{
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+};
+
+use crate::catalogue::{Cost, Entry, Measure, Needs, Promises};
+
+/// What processes say to each other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Put this into your queue.
+    Request(Timestamp),
+    /// I have your request; my clock shows this, and this is the highest fence I know.
+    Acknowledge(Timestamp, Fence),
+    /// Take this request out again; and this was my fence.
+    Release(Timestamp, Fence),
+}
+
+/// One process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Lamport {
+    me: ProcessId,
+    view: View,
+    /// Not below the stamp of any request made or received.
+    clock: LamportClock,
+    fence: HighestFence,
+    /// The paper's request queue: every request that was received and not released.
+    queue: BTreeSet<Stamp>,
+    role: Role,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Role {
+    Released,
+    Wanted {
+        /// Its own request; it is in the queue.
+        stamp: Stamp,
+        /// Who was heard saying something later than that.
+        later: SeatSet,
+    },
+    Held {
+        /// Its own request; it is still in the queue.
+        stamp: Stamp,
+    },
+}
+
+/// What the catalogue says of it.
+pub const ENTRY: Entry = Entry {
+    name: "lamport",
+    title: "Lamport 1978",
+    citation: "L. Lamport, Time, Clocks, and the Ordering of Events, CACM 21(7), 1978",
+    summary: "everybody keeps the same queue of stamped requests; its first one enters",
+    promises: Promises { liveness: true, ordering: true },
+    needs: Needs { fifo: true, ..Needs::NOTHING },
+    crash: "any crash blocks everybody",
+    kinds: <Message as conclave_core::Message>::KINDS,
+    costs: &[
+        Cost::exactly(Measure::Enter, "2(N-1)", |size| 2.0 * (size.n - 1.0)),
+        Cost::exactly(Measure::Leave, "N-1", |size| size.n - 1.0),
+        Cost::exactly(Measure::ClientDelay, "2", |_| 2.0),
+        Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
+        Cost::exactly(Measure::SyncDelay, "1", |_| 1.0),
+    ],
+    remarks: &[],
+};
+
+impl conclave_core::Message for Message {
+    const KINDS: &'static [Kind] =
+        &[Kind::enter("request"), Kind::enter("acknowledge"), Kind::leave("release")];
+
+    #[inline]
+    fn kind(&self) -> KindIndex {
+        match self {
+            Message::Request(_) => 0,
+            Message::Acknowledge(..) => 1,
+            Message::Release(..) => 2,
+        }
+    }
+}
+
+impl Protocol for Lamport {
+    type Config = ();
+    type Command = Command;
+    type Message = Message;
+    type Timer = ();
+    type Notice = Notice;
+
+    fn start(start: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
+        // A holder known from the start has the oldest request there can be, in every queue.
+        let held = start.holder.map(|process| Stamp { time: Timestamp::default(), process });
+        Self {
+            me: start.me,
+            view: start.view.clone(),
+            clock: LamportClock::starting_at(start.clock),
+            fence: HighestFence::default(),
+            queue: held.into_iter().collect(),
+            role: match held {
+                Some(stamp) if stamp.process == start.me => Role::Held { stamp },
+                _ => Role::Released,
+            },
+        }
+    }
+
+    #[inline]
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        match (&self.role, input) {
+            (Role::Released, Input::Command(Command::Enter)) => self.request(out),
+            (_, Input::Message { from, message: Message::Request(time) }) => {
+                self.on_request(Stamp { time, process: from }, out);
+            }
+            (_, Input::Message { from, message: Message::Acknowledge(time, fence) }) => {
+                self.fence.learn(fence);
+                out.rule("notes the acknowledgement");
+                self.hear(Stamp { time, process: from });
+                self.try_to_enter(out);
+            }
+            (Role::Held { stamp }, Input::Command(Command::Leave)) => self.release(*stamp, out),
+            (_, Input::Message { from, message: Message::Release(time, fence) }) => {
+                out.rule("takes the request out of its queue (rule 4)");
+                self.fence.learn(fence);
+                self.queue.remove(&Stamp { time, process: from });
+                self.try_to_enter(out);
+            }
+            _ => out.rule("has no use for this"),
+        }
+    }
+
+    fn invariants(&self) -> Result<(), &'static str> {
+        let newest = self.queue.last().map(|stamp| stamp.time);
+        match &self.role {
+            _ if newest.is_some_and(|newest| newest > self.clock.time()) => {
+                Err("the clock is behind a request in the queue")
+            }
+            Role::Wanted { stamp, .. } | Role::Held { stamp } if !self.queue.contains(stamp) => {
+                Err("its own request is not in its queue")
+            }
+            Role::Wanted { stamp, later } if self.may_enter(*stamp, later) => {
+                Err("it may enter and does not")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Those who have not been heard, and then whose request is first.
+    fn waits_for(&self) -> Vec<ProcessId> {
+        let Role::Wanted { stamp, later } = &self.role else { return Vec::new() };
+        let silent = |&id: &ProcessId| self.view.seat(id).is_some_and(|it| !later.contains(it));
+        let silent: Vec<ProcessId> = self.view.others(self.me).filter(silent).collect();
+        if !silent.is_empty() {
+            return silent;
+        }
+        self.queue.range(..stamp).map(|older| older.process).collect()
+    }
+}
+
+impl Lamport {
+    /// Rule 1: send the request to everybody, and put it into the own queue.
+    fn request(&mut self, out: &mut Effects<Self>) {
+        out.rule("stamps its request, queues it and sends it to all others (rule 1)");
+        let stamp = Stamp { time: self.clock.tick(), process: self.me };
+        self.queue.insert(stamp);
+        self.role = Role::Wanted { stamp, later: SeatSet::empty(self.view.len()) };
+        out.multicast(self.view.others(self.me), &Message::Request(stamp.time));
+        self.try_to_enter(out);
+    }
+
+    /// Rule 2: put it into the queue, and acknowledge with a later time.
+    #[inline]
+    fn on_request(&mut self, theirs: Stamp, out: &mut Effects<Self>) {
+        out.rule("queues the request and acknowledges it (rule 2)");
+        self.clock.rise_above(theirs.time);
+        self.queue.insert(theirs);
+        let acknowledge = Message::Acknowledge(self.clock.time(), self.fence.known());
+        out.send(theirs.process, acknowledge);
+        self.hear(theirs);
+        self.try_to_enter(out);
+    }
+
+    /// Rule 3: take the own request out, and tell everybody.
+    fn release(&mut self, stamp: Stamp, out: &mut Effects<Self>) {
+        out.rule("leaves, and tells all others to take its request out (rule 3)");
+        self.queue.remove(&stamp);
+        self.role = Role::Released;
+        let release = Message::Release(stamp.time, self.fence.known());
+        out.multicast(self.view.others(self.me), &release);
+        out.notify(Notice::Left);
+    }
+
+    /// Whoever says something later than the own request has nothing older under way (by FIFO).
+    #[inline]
+    fn hear(&mut self, said: Stamp) {
+        if let Role::Wanted { stamp, later } = &mut self.role
+            && said > *stamp
+            && let Some(seat) = self.view.seat(said.process)
+        {
+            later.insert(seat);
+        }
+    }
+
+    /// Rule 5: (i) the own request is the first of the queue, (ii) everybody was heard later.
+    #[inline]
+    fn may_enter(&self, stamp: Stamp, later: &SeatSet) -> bool {
+        later.len() + 1 == self.view.len() && self.queue.first() == Some(&stamp)
+    }
+
+    #[inline]
+    fn try_to_enter(&mut self, out: &mut Effects<Self>) {
+        let Role::Wanted { stamp, later } = &self.role else { return };
+        let stamp = *stamp;
+        if self.may_enter(stamp, later) {
+            out.rule("is first in its queue and has heard from all: it enters (rule 5)");
+            self.role = Role::Held { stamp };
+            out.notify(Notice::Entered { fence: self.fence.enter() });
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Maekawa, deadlock-free: votes can be asked back for an older request.
+//!
+//! **Idea.** As in the plain form, candidates collect the votes of their voting set. But requests
+//! are stamped with a Lamport clock, and older ones are better. A voter that has voted tells a worse
+//! requester `fail`; for a better one it asks its candidate by `inquire`, and a candidate that knows
+//! it cannot win (somebody failed it) gives the vote back by `yield`. So a cycle of candidates that
+//! wait for each other is broken at its oldest: all others are failed somewhere, and yield to it.
+//!
+//! **Assumes** FIFO channels, that no process crashes, and that no message is lost or doubled.
+//!
+//! | message | means | sent |
+//! | --- | --- | --- |
+//! | `request` | "vote for me" | to the voting set, on entering |
+//! | `grant` | "you have my vote" | to one candidate at a time (Maekawa: LOCKED) |
+//! | `fail` | "an older one goes first" | to a requester that is not the best (Maekawa: FAILED) |
+//! | `inquire` | "will you win? else give it back" | to the candidate, once per vote |
+//! | `yield` | "have it back" | to an inquirer, once failed (Maekawa: RELINQUISH) |
+//! | `release` | "you may vote for another" | to the voting set, on leaving |
+//!
+//! **Cost.** 3(K-1) messages alone; the literature quotes up to 5(K-1) under contention. Client delay
+//! 2, synchronisation delay 2.
+//!
+//! **Papers.** M. Maekawa, ACM TOCS 3(2), 1985, section 3; B. A. Sanders, *The Information Structure
+//! of Distributed Mutual Exclusion Algorithms*, ACM TOCS 5(3), 1987, who showed that the original
+//! can still deadlock: a queued request that is overtaken by an older one must be told `fail` as
+//! well, or it will never yield what it holds elsewhere.
+//!
+//! **Why it is safe.** As the plain form: a voter votes for another only after its candidate gave the
+//! vote back, and a candidate that entered does not yield. By FIFO an `inquire` finds its candidate
+//! either with that very vote, or past it.
+//!
+//! **Why it is live.** Invariant at every voter: of the requests in its queue, all have been told
+//! `fail` but for the best one, and that one only while it is better than the candidate, who has been
+//! asked. So consider the oldest request of all. A voter that has not voted for it has asked its
+//! candidate, who is younger. That candidate is in (and will release), or is failed somewhere (and
+//! will yield), or waits without a fail: then at each voter it lacks it is the best, and its way is
+//! blocked by candidates that are younger still, of whom there are finitely many.
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use conclave_core::clock::{LamportClock, Stamp, Timestamp};
+use conclave_core::mutex::{Command, Notice};
+use conclave_core::{
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Seat, SeatSet,
+    Start, View,
+};
+
+use crate::catalogue::{Cost, Entry, Measure, Needs, Promises};
+use crate::quorum::VotingSets;
+
+/// What processes say to each other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Vote for me, since my clock showed this.
+    Request(Timestamp),
+    /// You have my vote; and this is the highest fence I know.
+    Grant(Fence),
+    /// An older request goes first.
+    Fail,
+    /// An older request came: give the vote back, unless you will win.
+    Inquire,
+    /// Have the vote back; I still want it.
+    Yield,
+    /// You may vote for another; and this was my fence.
+    Release(Fence),
+}
+
+/// One process: a candidate now and then, a voter always.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Maekawa {
+    me: ProcessId,
+    view: View,
+    /// The own voting set, the process itself included.
+    voters: Arc<[ProcessId]>,
+    /// Not below the stamp of any request made or received.
+    clock: LamportClock,
+    fence: HighestFence,
+    role: Role,
+    ballot: Ballot,
+}
+
+/// The candidate's half.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Role {
+    Released,
+    Wanted(Campaign),
+    Held,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Campaign {
+    /// Whose vote it has.
+    votes: SeatSet,
+    /// Who said `fail`, or got its vote back, and has not voted for it since. While there is one it
+    /// knows that it cannot win yet.
+    failed: SeatSet,
+    /// Who inquired and was not answered: it may still win. All of them voted; empty once failed.
+    inquirers: SeatSet,
+}
+
+/// The voter's half.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Ballot {
+    /// For whom it voted.
+    candidate: Option<Stamp>,
+    /// Whether that one was asked to give the vote back.
+    has_inquired: bool,
+    /// Who else asked, best first; empty while there is no candidate.
+    queue: BTreeSet<Stamp>,
+}
+
+/// What the catalogue says of it.
+pub const ENTRY: Entry = Entry {
+    name: "maekawa",
+    title: "Maekawa, deadlock-free",
+    citation: "Maekawa, ACM TOCS 3(2), 1985, as corrected by B. A. Sanders, ACM TOCS 5(3), 1987",
+    summary: "collect the votes of a voting set; votes are yielded to older requests",
+    promises: Promises { liveness: true, ordering: false },
+    needs: Needs { fifo: true, voting_sets: true, ..Needs::NOTHING },
+    crash: "a crash in a voting set blocks its users",
+    kinds: <Message as conclave_core::Message>::KINDS,
+    costs: &[
+        Cost::exactly(Measure::Enter, "2(K-1)", |size| 2.0 * (size.k - 1.0)),
+        Cost::exactly(Measure::Leave, "K-1", |size| size.k - 1.0),
+        Cost::quoted(Measure::Saturated, "up to 5(K-1)", |size| 5.0 * (size.k - 1.0)),
+        Cost::exactly(Measure::ClientDelay, "2", |_| 2.0),
+        Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
+        Cost::exactly(Measure::SyncDelay, "2", |_| 2.0),
+    ],
+    remarks: super::plain::REMARKS,
+};
+
+impl conclave_core::Message for Message {
+    const KINDS: &'static [Kind] = &[
+        Kind::enter("request"),
+        Kind::enter("grant"),
+        Kind::enter("fail"),
+        Kind::enter("inquire"),
+        Kind::enter("yield"),
+        Kind::leave("release"),
+    ];
+
+    #[inline]
+    fn kind(&self) -> KindIndex {
+        match self {
+            Message::Request(_) => 0,
+            Message::Grant(_) => 1,
+            Message::Fail => 2,
+            Message::Inquire => 3,
+            Message::Yield => 4,
+            Message::Release(_) => 5,
+        }
+    }
+}
+
+impl Protocol for Maekawa {
+    type Config = VotingSets;
+    type Command = Command;
+    type Message = Message;
+    type Timer = ();
+    type Notice = Notice;
+
+    fn start(start: Start<'_, VotingSets>, _: &mut Effects<Self>) -> Self {
+        let set_of = |id| start.view.seat(id).map(|seat| start.config.of(seat)).unwrap_or_default();
+        let votes_for_holder = |holder: &ProcessId| set_of(*holder).contains(&start.me);
+        // A holder known from the start has the oldest request there can be.
+        let oldest = |process| Stamp { time: Timestamp::default(), process };
+        Self {
+            me: start.me,
+            view: start.view.clone(),
+            voters: set_of(start.me).into(),
+            clock: LamportClock::starting_at(start.clock),
+            fence: HighestFence::default(),
+            role: if start.is_holder() { Role::Held } else { Role::Released },
+            ballot: Ballot {
+                candidate: start.holder.filter(votes_for_holder).map(oldest),
+                has_inquired: false,
+                queue: BTreeSet::new(),
+            },
+        }
+    }
+
+    #[inline]
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        let (from, message) = match (&self.role, input) {
+            (Role::Released, Input::Command(Command::Enter)) => return self.request(out),
+            (Role::Held, Input::Command(Command::Leave)) => return self.release(out),
+            (_, Input::Message { from, message }) => (from, message),
+            _ => return out.rule("has no use for this"),
+        };
+        let Some(seat) = self.view.seat(from) else { return };
+        let is_candidate = self.ballot.candidate.is_some_and(|stamp| stamp.process == from);
+        match (message, &self.role) {
+            // The voter's rules.
+            (Message::Request(time), _) => self.on_request(Stamp { time, process: from }, out),
+            (Message::Yield, _) if is_candidate => self.on_yield(out),
+            (Message::Release(fence), _) if is_candidate => self.on_release(fence, out),
+            // The candidate's rules.
+            (Message::Grant(fence), Role::Wanted(_)) => self.on_grant(seat, fence, out),
+            (Message::Fail, Role::Wanted(_)) => self.on_fail(seat, out),
+            (Message::Inquire, Role::Wanted(campaign)) if campaign.votes.contains(seat) => {
+                self.on_inquire(seat, out);
+            }
+            // An inquiry that crossed the release of what it asks for.
+            (Message::Inquire, _) => out.rule("is past that vote: its release is on its way"),
+            _ => out.rule("has no use for this"),
+        }
+    }
+
+    fn invariants(&self) -> Result<(), &'static str> {
+        let Ballot { candidate, has_inquired, queue } = &self.ballot;
+        let best = queue.first();
+        match candidate {
+            None if !queue.is_empty() => return Err("somebody waits for a vote that is not given"),
+            Some(candidate) if best.is_some_and(|best| best < candidate) && !has_inquired => {
+                return Err("a better request waits and the candidate was not asked");
+            }
+            _ => {}
+        }
+        if let Role::Wanted(Campaign { votes, failed, inquirers }) = &self.role {
+            if !failed.is_empty() && !inquirers.is_empty() {
+                return Err("it cannot win and does not yield");
+            }
+            if failed.iter().any(|seat| votes.contains(seat)) {
+                return Err("a voter both voted for it and failed it");
+            }
+            if inquirers.iter().any(|seat| !votes.contains(seat)) {
+                return Err("it owes an answer about a vote that it does not have");
+            }
+        }
+        Ok(())
+    }
+
+    /// As a candidate for the voters it lacks; as a voter, with others waiting, for its candidate.
+    fn waits_for(&self) -> Vec<ProcessId> {
+        let lacking = self.voters.iter().copied().filter(|&id| match &self.role {
+            Role::Wanted(it) => self.view.seat(id).is_some_and(|seat| !it.votes.contains(seat)),
+            _ => false,
+        });
+        let candidate = self.ballot.candidate.filter(|_| !self.ballot.queue.is_empty());
+        lacking.chain(candidate.map(|stamp| stamp.process)).collect()
+    }
+}
+
+/// The candidate's rules.
+impl Maekawa {
+    fn request(&mut self, out: &mut Effects<Self>) {
+        out.rule("stamps its request and asks its voting set, itself included, for their votes");
+        let none = SeatSet::empty(self.view.len());
+        self.role =
+            Role::Wanted(Campaign { votes: none.clone(), failed: none.clone(), inquirers: none });
+        let request = Message::Request(self.clock.tick());
+        out.multicast(self.voters.iter().copied(), &request);
+    }
+
+    fn on_grant(&mut self, voter: Seat, fence: Fence, out: &mut Effects<Self>) {
+        self.fence.learn(fence);
+        let Role::Wanted(campaign) = &mut self.role else { return };
+        campaign.votes.insert(voter);
+        campaign.failed.remove(voter);
+        if campaign.votes.len() == self.voters.len() {
+            out.rule("has all votes of its set and enters");
+            self.role = Role::Held;
+            out.notify(Notice::Entered { fence: self.fence.enter() });
+        } else {
+            out.rule("has one vote more, and waits for the rest");
+        }
+    }
+
+    /// It cannot win yet: whoever inquired gets its vote back.
+    fn on_fail(&mut self, voter: Seat, out: &mut Effects<Self>) {
+        out.rule("knows that it cannot win yet, and yields to all who inquired");
+        let Role::Wanted(campaign) = &mut self.role else { return };
+        campaign.failed.insert(voter);
+        let inquirers: Vec<Seat> = campaign.inquirers.iter().collect();
+        campaign.inquirers.clear();
+        for inquirer in inquirers {
+            self.give_back(inquirer, out);
+        }
+    }
+
+    fn on_inquire(&mut self, voter: Seat, out: &mut Effects<Self>) {
+        let Role::Wanted(campaign) = &mut self.role else { return };
+        if campaign.failed.is_empty() {
+            out.rule("may still win: it keeps the vote, and answers when it knows");
+            campaign.inquirers.insert(voter);
+        } else {
+            out.rule("cannot win yet: it yields");
+            self.give_back(voter, out);
+        }
+    }
+
+    /// To lack a vote that went to a better one is to be failed there.
+    fn give_back(&mut self, voter: Seat, out: &mut Effects<Self>) {
+        let Role::Wanted(campaign) = &mut self.role else { return };
+        campaign.votes.remove(voter);
+        campaign.failed.insert(voter);
+        out.send(self.view.at(voter), Message::Yield);
+    }
+
+    fn release(&mut self, out: &mut Effects<Self>) {
+        out.rule("leaves, and gives all votes back");
+        self.role = Role::Released;
+        out.multicast(self.voters.iter().copied(), &Message::Release(self.fence.known()));
+        out.notify(Notice::Left);
+    }
+}
+
+/// The voter's rules.
+impl Maekawa {
+    fn on_request(&mut self, theirs: Stamp, out: &mut Effects<Self>) {
+        self.clock.rise_above(theirs.time);
+        let Some(candidate) = self.ballot.candidate else {
+            out.rule("votes for the candidate");
+            return self.vote(theirs, out);
+        };
+        let best = self.ballot.queue.first().copied();
+        self.ballot.queue.insert(theirs);
+        if theirs > candidate || best.is_some_and(|best| theirs > best) {
+            out.rule("has a better request: it queues this one, and says fail");
+            out.send(theirs.process, Message::Fail);
+            return;
+        }
+        out.rule("has voted for a worse request: it queues this one, and asks for the vote back");
+        // Sanders' correction: whoever was the best so far, and was not told to fail because it was
+        // better than the candidate, is the best no longer.
+        if let Some(overtaken) = best.filter(|best| *best < candidate) {
+            out.send(overtaken.process, Message::Fail);
+        }
+        if !self.ballot.has_inquired {
+            self.ballot.has_inquired = true;
+            out.send(candidate.process, Message::Inquire);
+        }
+    }
+
+    fn on_yield(&mut self, out: &mut Effects<Self>) {
+        out.rule("has its vote back, and votes for the best of its queue");
+        self.ballot.queue.extend(self.ballot.candidate);
+        self.vote_for_best(out);
+    }
+
+    fn on_release(&mut self, fence: Fence, out: &mut Effects<Self>) {
+        out.rule("has its vote back, and votes for the best of its queue, if there is one");
+        self.fence.learn(fence);
+        self.vote_for_best(out);
+    }
+
+    fn vote_for_best(&mut self, out: &mut Effects<Self>) {
+        self.ballot.candidate = None;
+        self.ballot.has_inquired = false;
+        if let Some(best) = self.ballot.queue.pop_first() {
+            self.vote(best, out);
+        }
+    }
+
+    fn vote(&mut self, candidate: Stamp, out: &mut Effects<Self>) {
+        self.ballot.candidate = Some(candidate);
+        out.send(candidate.process, Message::Grant(self.fence.known()));
+    }
+}

@@ -1,0 +1,255 @@
+//! Maekawa, plain: collect the votes of a voting set. **It deadlocks**, and is kept to show that.
+//!
+//! **Idea.** Each process has a voting set that contains itself, and any two voting sets have a
+//! member in common. A process that wants in asks its voting set only; every voter votes for one
+//! candidate at a time, and keeps the others in a queue until that one releases. A process with all
+//! votes of its set enters: nobody else can have the vote of the common member.
+//!
+//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be FIFO.
+//!
+//! | message | means | sent |
+//! | --- | --- | --- |
+//! | `request` | "vote for me" | to the voting set, on entering |
+//! | `reply` | "you have my vote" | to one candidate at a time |
+//! | `release` | "you may vote for another" | to the voting set, on leaving |
+//!
+//! **Cost.** 2(K-1) messages to enter, K-1 to leave; client delay 2, synchronisation delay 2.
+//!
+//! **Source.** M. Maekawa, *A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems*, ACM
+//! TOCS 3(2), 1985, without its section on deadlocks: as lecture notes have it.
+//!
+//! **Why it is safe.** Two in at once would both have the vote of a common voter, who votes for one.
+//! **Why it is not live**: three processes with the sets {1,2}, {2,3}, {3,1} that ask at once each
+//! get their own vote first, and wait for the next one's for ever.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use conclave_core::mutex::{Command, Notice};
+use conclave_core::{
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+};
+
+use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::quorum::VotingSets;
+
+/// What processes say to each other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Vote for me.
+    Request,
+    /// You have my vote; and this is the highest fence I know.
+    Reply(Fence),
+    /// You may vote for another; and this was my fence.
+    Release(Fence),
+}
+
+/// One process: a candidate now and then, a voter always.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MaekawaPlain {
+    view: View,
+    /// The own voting set, the process itself included.
+    voters: Arc<[ProcessId]>,
+    fence: HighestFence,
+    role: Role,
+    /// For whom it voted. (A mere yes or no would take any release for the candidate's.)
+    voted: Option<ProcessId>,
+    /// Who asked for the vote while it was given; empty while it is not.
+    queue: VecDeque<ProcessId>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Role {
+    Released,
+    Wanted {
+        /// Whose vote it has.
+        votes: SeatSet,
+    },
+    Held,
+}
+
+/// What the catalogue says of it.
+pub const ENTRY: Entry = Entry {
+    name: "maekawa-plain",
+    title: "Maekawa 1985, plain",
+    citation: "M. Maekawa, A sqrt(N) Algorithm for Mutual Exclusion, ACM TOCS 3(2), 1985",
+    summary: "collect the votes of a voting set; any two sets share a voter. It deadlocks",
+    promises: Promises { liveness: false, ordering: false },
+    needs: Needs { voting_sets: true, ..Needs::NOTHING },
+    crash: "a crash in a voting set blocks its users; deadlocks without any crash",
+    kinds: <Message as conclave_core::Message>::KINDS,
+    costs: &[
+        Cost::exactly(Measure::Enter, "2(K-1)", |size| 2.0 * (size.k - 1.0)),
+        Cost::exactly(Measure::Leave, "K-1", |size| size.k - 1.0),
+        Cost::exactly(Measure::ClientDelay, "2", |_| 2.0),
+        Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
+        Cost::exactly(Measure::SyncDelay, "2", |_| 2.0),
+    ],
+    remarks: REMARKS,
+};
+
+pub(super) const REMARKS: &[Remark] = &[
+    Remark::differs(Document::Coordination, Measure::Enter, "2K", "counts messages to oneself"),
+    Remark::differs(Document::Coordination, Measure::Leave, "K", "counts a message to oneself"),
+    Remark::agrees(Document::Coordination, Measure::ClientDelay, "2"),
+    Remark::differs(
+        Document::Coordination,
+        Measure::LeaveDelay,
+        "0.5",
+        "half a round trip; the caller itself is out at once",
+    ),
+    Remark::agrees(Document::Coordination, Measure::SyncDelay, "2"),
+    Remark::differs(
+        Document::MutexAndElection,
+        Measure::Enter,
+        "3 sqrt(n)",
+        "counts enter and leave, for optimal sets, with messages to oneself",
+    ),
+    Remark::agrees(Document::MutexAndElection, Measure::ClientDelay, "2"),
+    Remark::differs(
+        Document::MutexAndElection,
+        Measure::LeaveDelay,
+        "1",
+        "the time of the releases on their way; the caller does not wait for them",
+    ),
+    Remark::agrees(Document::MutexAndElection, Measure::SyncDelay, "2"),
+    Remark::differs(
+        Document::WeekOne,
+        Measure::Enter,
+        "2 sqrt(N)",
+        "for optimal sets, with messages to oneself",
+    ),
+    Remark::differs(
+        Document::WeekOne,
+        Measure::Leave,
+        "sqrt(N)",
+        "for optimal sets, with a message to oneself",
+    ),
+    Remark::agrees(Document::WeekOne, Measure::ClientDelay, "one round trip"),
+    Remark::agrees(Document::WeekOne, Measure::SyncDelay, "2"),
+];
+
+impl conclave_core::Message for Message {
+    const KINDS: &'static [Kind] =
+        &[Kind::enter("request"), Kind::enter("reply"), Kind::leave("release")];
+
+    #[inline]
+    fn kind(&self) -> KindIndex {
+        match self {
+            Message::Request => 0,
+            Message::Reply(_) => 1,
+            Message::Release(_) => 2,
+        }
+    }
+}
+
+impl Protocol for MaekawaPlain {
+    type Config = VotingSets;
+    type Command = Command;
+    type Message = Message;
+    type Timer = ();
+    type Notice = Notice;
+
+    fn start(start: Start<'_, VotingSets>, _: &mut Effects<Self>) -> Self {
+        let set_of = |id| start.view.seat(id).map(|seat| start.config.of(seat)).unwrap_or_default();
+        let votes_for_holder = |holder: &ProcessId| set_of(*holder).contains(&start.me);
+        Self {
+            view: start.view.clone(),
+            voters: set_of(start.me).into(),
+            fence: HighestFence::default(),
+            role: if start.is_holder() { Role::Held } else { Role::Released },
+            voted: start.holder.filter(votes_for_holder),
+            queue: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        match (&mut self.role, input) {
+            // Enter(): "multicast Request to voting set Vi; wait until K reply messages received".
+            (Role::Released, Input::Command(Command::Enter)) => {
+                out.rule("asks its voting set, itself included, for their votes");
+                self.role = Role::Wanted { votes: SeatSet::empty(self.view.len()) };
+                out.multicast(self.voters.iter().copied(), &Message::Request);
+            }
+            // "When receiving Request(pj) at pi".
+            (_, Input::Message { from, message: Message::Request }) => self.on_request(from, out),
+            (Role::Wanted { .. }, Input::Message { from, message: Message::Reply(fence) }) => {
+                self.on_reply(from, fence, out);
+            }
+            // Leave(): "multicast Release to voting set Vi".
+            (Role::Held, Input::Command(Command::Leave)) => {
+                out.rule("leaves, and gives all votes back");
+                self.role = Role::Released;
+                let release = Message::Release(self.fence.known());
+                out.multicast(self.voters.iter().copied(), &release);
+                out.notify(Notice::Left);
+            }
+            // "When receiving Release(pj) at pi".
+            (_, Input::Message { from, message: Message::Release(fence) })
+                if self.voted == Some(from) =>
+            {
+                self.on_release(fence, out);
+            }
+            _ => out.rule("has no use for this"),
+        }
+    }
+
+    fn invariants(&self) -> Result<(), &'static str> {
+        if self.voted.is_none() && !self.queue.is_empty() {
+            return Err("somebody waits for a vote that is not given");
+        }
+        Ok(())
+    }
+
+    /// As a candidate for the voters it lacks; as a voter, with others waiting, for its candidate.
+    fn waits_for(&self) -> Vec<ProcessId> {
+        let lacking = self.voters.iter().copied().filter(|&id| match &self.role {
+            Role::Wanted { votes } => self.view.seat(id).is_some_and(|it| !votes.contains(it)),
+            _ => false,
+        });
+        lacking.chain(self.voted.filter(|_| !self.queue.is_empty())).collect()
+    }
+}
+
+impl MaekawaPlain {
+    fn on_request(&mut self, from: ProcessId, out: &mut Effects<Self>) {
+        if self.voted.is_some() {
+            out.rule("has given its vote: it queues the request, and does not reply");
+            self.queue.push_back(from);
+        } else {
+            out.rule("votes for the candidate");
+            self.voted = Some(from);
+            out.send(from, Message::Reply(self.fence.known()));
+        }
+    }
+
+    fn on_reply(&mut self, from: ProcessId, fence: Fence, out: &mut Effects<Self>) {
+        self.fence.learn(fence);
+        let (Role::Wanted { votes }, Some(seat)) = (&mut self.role, self.view.seat(from)) else {
+            return;
+        };
+        votes.insert(seat);
+        if votes.len() == self.voters.len() {
+            out.rule("has all votes of its set and enters");
+            self.role = Role::Held;
+            out.notify(Notice::Entered { fence: self.fence.enter() });
+        } else {
+            out.rule("has one vote more, and waits for the rest");
+        }
+    }
+
+    fn on_release(&mut self, fence: Fence, out: &mut Effects<Self>) {
+        self.fence.learn(fence);
+        self.voted = self.queue.pop_front();
+        match self.voted {
+            Some(next) => {
+                out.rule("has its vote back, and votes for the first of its queue");
+                out.send(next, Message::Reply(self.fence.known()));
+            }
+            None => out.rule("has its vote back"),
+        }
+    }
+}

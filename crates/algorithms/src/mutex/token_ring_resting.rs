@@ -1,0 +1,215 @@
+//! Token ring, resting: who has the token may enter, and the token stays until it is called.
+//!
+//! **Idea.** As in the ring whose token never rests, but the token stays where it was used last. A
+//! process that wants in calls for it: the call runs against the ring, from predecessor to
+//! predecessor, until it meets the token, which then comes back the same way. A process that has a
+//! call of its own under way does not pass on another's: the token will come by anyway.
+//!
+//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be FIFO:
+//! calls and the token go in opposite directions.
+//!
+//! | message | means | sent |
+//! | --- | --- | --- |
+//! | `call` | "send the token my way" | to the predecessor, on entering, or passing on another's |
+//! | `token` | "whoever has this may enter" | to the successor, if it called |
+//!
+//! **Cost.** 2d messages and a client delay of 2d where d is the distance to the token, N-1 on
+//! average; nothing at all while nobody wants in, or where it was used last.
+//!
+//! **Ordering** is that of the ring.
+//!
+//! **Source.** The lazy form of Le Lann's ring (1977); on a line instead of a tree it is what
+//! K. Raymond, ACM TOCS 7(1), 1989, calls `asked` and `request_q`.
+//!
+//! **Why it is safe.** There is one token, and only its owner is in. **Live**: a call stops only
+//! where a call is under way already or the token is; so from everybody who waits, the processes
+//! against the ring up to the token have all been called, and it moves along them, served first.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use conclave_core::mutex::{Command, Notice};
+use conclave_core::{
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Start,
+};
+
+use crate::catalogue::{Cost, Entry, Measure, Needs, Promises};
+
+/// What processes say to each other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Send the token my way.
+    Call,
+    /// Whoever has this may enter; and this is the highest fence so far.
+    Token(Fence),
+}
+
+/// One process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RestingTokenRing {
+    predecessor: ProcessId,
+    successor: ProcessId,
+    fence: HighestFence,
+    token: Token,
+    wish: Wish,
+    /// Whether the successor called, and has not been sent the token since.
+    is_called: bool,
+}
+
+/// Where the token is, as seen from here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Token {
+    Here,
+    Elsewhere,
+    /// Elsewhere, and a call for it is under way.
+    Called,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Wish {
+    Released,
+    Wanted,
+    Held,
+}
+
+/// What the catalogue says of it.
+pub const ENTRY: Entry = Entry {
+    name: "token-ring-resting",
+    title: "Token ring, resting",
+    citation: "the lazy form of G. Le Lann, IFIP Congress 1977",
+    summary: "the token stays where it was used last, until a call against the ring fetches it",
+    promises: Promises { liveness: true, ordering: false },
+    needs: Needs::NOTHING,
+    crash: "any crash breaks the ring; the token is lost with its holder",
+    kinds: <Message as conclave_core::Message>::KINDS,
+    costs: &[
+        Cost::exactly(Measure::Enter, "2d, mean N-1", |size| size.n - 1.0),
+        Cost::exactly(Measure::Leave, "0", |_| 0.0),
+        Cost::exactly(Measure::IdleLap, "0", |_| 0.0),
+        Cost::exactly(Measure::ClientDelay, "2d, mean N-1", |size| size.n - 1.0),
+        Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
+    ],
+    remarks: &[],
+};
+
+impl conclave_core::Message for Message {
+    const KINDS: &'static [Kind] = &[Kind::enter("call"), Kind::enter("token")];
+
+    #[inline]
+    fn kind(&self) -> KindIndex {
+        match self {
+            Message::Call => 0,
+            Message::Token(_) => 1,
+        }
+    }
+}
+
+impl Protocol for RestingTokenRing {
+    type Config = ();
+    type Command = Command;
+    type Message = Message;
+    type Timer = ();
+    type Notice = Notice;
+
+    fn start(start: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
+        Self {
+            predecessor: start.view.predecessor(start.me),
+            successor: start.view.successor(start.me),
+            fence: HighestFence::default(),
+            token: if start.is_privileged() { Token::Here } else { Token::Elsewhere },
+            wish: if start.is_holder() { Wish::Held } else { Wish::Released },
+            is_called: false,
+        }
+    }
+
+    #[inline]
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        match (self.wish, input) {
+            (Wish::Released, Input::Command(Command::Enter)) => {
+                self.wish = Wish::Wanted;
+                if self.token == Token::Here {
+                    self.enter(out);
+                } else {
+                    out.rule("wants in and has no token: it calls for it");
+                    self.call(out);
+                }
+            }
+            (wish, Input::Message { message: Message::Call, .. }) => {
+                self.is_called = true;
+                match self.token {
+                    Token::Here if wish == Wish::Released => {
+                        out.rule("has the token and no use for it: it sends it to the caller");
+                        self.pass_on(out);
+                    }
+                    Token::Here => out.rule("will send the token when it has left"),
+                    Token::Elsewhere | Token::Called => {
+                        out.rule("has no token either: it passes the call on, unless it called");
+                        self.call(out);
+                    }
+                }
+            }
+            (wish, Input::Message { message: Message::Token(fence), .. }) => {
+                self.fence.learn(fence);
+                self.token = Token::Here;
+                if wish == Wish::Wanted {
+                    self.enter(out);
+                } else if self.is_called {
+                    out.rule("passes the token on to where it was called from");
+                    self.pass_on(out);
+                }
+            }
+            (Wish::Held, Input::Command(Command::Leave)) => {
+                self.wish = Wish::Released;
+                if self.is_called {
+                    out.rule("leaves, and sends the token to the caller");
+                    self.pass_on(out);
+                } else {
+                    out.rule("leaves, and lets the token rest");
+                }
+                out.notify(Notice::Left);
+            }
+            _ => out.rule("has no use for this"),
+        }
+    }
+
+    fn invariants(&self) -> Result<(), &'static str> {
+        match (self.wish, self.token) {
+            (Wish::Held, Token::Elsewhere | Token::Called) => Err("it is in without the token"),
+            (Wish::Wanted, Token::Here) => Err("it has the token and does not enter"),
+            (Wish::Wanted, Token::Elsewhere) => Err("it wants in and has not called"),
+            (Wish::Released, Token::Here) if self.is_called => {
+                Err("it keeps the token although it was called")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn waits_for(&self) -> Vec<ProcessId> {
+        match self.token {
+            Token::Called => vec![self.predecessor],
+            Token::Here | Token::Elsewhere => Vec::new(),
+        }
+    }
+}
+
+impl RestingTokenRing {
+    fn call(&mut self, out: &mut Effects<Self>) {
+        if self.token == Token::Elsewhere {
+            self.token = Token::Called;
+            out.send(self.predecessor, Message::Call);
+        }
+    }
+
+    fn enter(&mut self, out: &mut Effects<Self>) {
+        out.rule("has the token and enters");
+        self.wish = Wish::Held;
+        out.notify(Notice::Entered { fence: self.fence.enter() });
+    }
+
+    fn pass_on(&mut self, out: &mut Effects<Self>) {
+        self.is_called = false;
+        self.token = Token::Elsewhere;
+        out.send(self.successor, Message::Token(self.fence.known()));
+    }
+}

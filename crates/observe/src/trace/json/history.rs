@@ -1,0 +1,127 @@
+//! What a trace has told so far: whether the next record can follow it.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use conclave_core::{KindIndex, ProcessId, Seat, View};
+
+use super::error::Flaw;
+use crate::{Event, MessageId, Time, What};
+
+/// All that matters for what can happen next.
+pub(super) struct History {
+    view: View,
+    now: Time,
+    /// By seat.
+    places: Vec<Place>,
+    /// Every message ever sent: its number is never used again.
+    messages: BTreeMap<MessageId, Message>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    is_down: bool,
+    has_asked: bool,
+    /// True in the beginning: whoever was inside from the start leaves without having entered.
+    may_leave: bool,
+}
+
+struct Message {
+    from: Seat,
+    to: Seat,
+    kind: KindIndex,
+    /// Sent and duplicated, not yet received or lost.
+    copies: u64,
+}
+
+impl History {
+    pub(super) fn new(view: View) -> Self {
+        let place = Place { is_down: false, has_asked: false, may_leave: true };
+        let places = vec![place; view.len()];
+        Self { view, now: Time::ZERO, places, messages: BTreeMap::new() }
+    }
+
+    /// Who takes part.
+    pub(super) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Takes in an event whose seats are those of the view.
+    pub(super) fn on(&mut self, event: &Event) -> Result<(), Flaw> {
+        let Event { at, seat, what } = *event;
+        if at == Time::NEVER {
+            return Err(Flaw::Never);
+        }
+        if at < self.now {
+            return Err(Flaw::TimeFell { before: self.now, at });
+        }
+        self.now = at;
+        self.on_place(seat, what)?;
+        match what {
+            What::Sent { message, to, kind, .. } => {
+                let sent = Message { from: seat, to, kind, copies: 1 };
+                match self.messages.insert(message, sent) {
+                    Some(_) => Err(Flaw::SentTwice(message)),
+                    None => Ok(()),
+                }
+            }
+            What::Duplicated { message, to } => {
+                self.message(message, seat, to)?.copies += 1;
+                Ok(())
+            }
+            What::Lost { message, to, .. } => self.message(message, seat, to)?.arrive(message),
+            What::Received { message, from, kind } => {
+                let sent = self.message(message, from, seat)?;
+                if sent.kind != kind {
+                    return Err(Flaw::OtherKind(message));
+                }
+                sent.arrive(message)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn on_place(&mut self, seat: Seat, what: What) -> Result<(), Flaw> {
+        let (id, place) = (self.view.at(seat), &mut self.places[seat.index()]);
+        match what {
+            What::Returned if !place.is_down => return Err(Flaw::NotDown(id)),
+            What::Returned => place.is_down = false,
+            // What becomes of its messages and of the network around it needs no doing of its own.
+            What::Lost { .. }
+            | What::Duplicated { .. }
+            | What::Cut { .. }
+            | What::Healed { .. } => {}
+            _ if place.is_down => return Err(Flaw::Down(id)),
+            What::Crashed => *place = Place { is_down: true, has_asked: false, may_leave: false },
+            What::Requested => place.has_asked = true,
+            What::Entered { .. } if !place.has_asked => return Err(Flaw::NotAsked(id)),
+            What::Entered { .. } => {
+                place.has_asked = false;
+                place.may_leave = true;
+            }
+            What::Leaving | What::Left if !place.may_leave => return Err(Flaw::NotInside(id)),
+            What::Left => place.may_leave = false,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The message of that number, if it was sent on that channel.
+    fn message(&mut self, message: MessageId, from: Seat, to: Seat) -> Result<&mut Message, Flaw> {
+        let sent = self.messages.get_mut(&message).ok_or(Flaw::NeverSent(message))?;
+        if (sent.from, sent.to) == (from, to) {
+            return Ok(sent);
+        }
+        let ids = |from, to| -> (ProcessId, ProcessId) { (self.view.at(from), self.view.at(to)) };
+        let (here, sent) = (ids(from, to), ids(sent.from, sent.to));
+        Err(Flaw::OtherChannel { message, here, sent })
+    }
+}
+
+impl Message {
+    fn arrive(&mut self, message: MessageId) -> Result<(), Flaw> {
+        self.copies = self.copies.checked_sub(1).ok_or(Flaw::Arrived(message))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! The words of the format.
+
+use conclave_core::Phase;
+
+use super::error::{Flaw, Words, excerpt};
+use crate::{LossCause, Side, What};
+
+/// The fields that an event has besides those of every record.
+pub(super) fn fields_of(event: &str) -> &'static [&'static str] {
+    match event {
+        "entered" => &["fence"],
+        "sent" => &["message", "to", "kind", "copy"],
+        "received" => &["message", "from", "kind"],
+        "lost" => &["message", "to", "cause"],
+        "duplicated" => &["message", "to"],
+        "cut" => &["partition", "side"],
+        "healed" => &["partition"],
+        "waits-for" => &["whom"],
+        _ => &[],
+    }
+}
+
+pub(super) const EVENTS: [&str; 16] = [
+    "requested",
+    "entered",
+    "leaving",
+    "left",
+    "sent",
+    "received",
+    "lost",
+    "duplicated",
+    "timer-fired",
+    "crashed",
+    "returned",
+    "paused",
+    "resumed",
+    "cut",
+    "healed",
+    "waits-for",
+];
+
+pub(super) fn event_name(what: What) -> &'static str {
+    match what {
+        What::Requested => "requested",
+        What::Entered { .. } => "entered",
+        What::Leaving => "leaving",
+        What::Left => "left",
+        What::Sent { .. } => "sent",
+        What::Received { .. } => "received",
+        What::Lost { .. } => "lost",
+        What::Duplicated { .. } => "duplicated",
+        What::TimerFired => "timer-fired",
+        What::Crashed => "crashed",
+        What::Returned => "returned",
+        What::Paused => "paused",
+        What::Resumed => "resumed",
+        What::Cut { .. } => "cut",
+        What::Healed { .. } => "healed",
+        What::WaitsFor { .. } => "waits-for",
+    }
+}
+
+pub(super) fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Enter => "enter",
+        Phase::Leave => "leave",
+        Phase::Upkeep => "upkeep",
+    }
+}
+
+pub(super) fn phase_of(word: &str) -> Result<Phase, Flaw> {
+    one_of("phase", word, &[Phase::Enter, Phase::Leave, Phase::Upkeep], phase_name)
+}
+
+pub(super) fn cause_name(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::Network => "network",
+        LossCause::Partition => "partition",
+        LossCause::ReceiverDown => "receiver-down",
+    }
+}
+
+pub(super) fn cause_of(word: &str) -> Result<LossCause, Flaw> {
+    let all = [LossCause::Network, LossCause::Partition, LossCause::ReceiverDown];
+    one_of("cause", word, &all, cause_name)
+}
+
+pub(super) fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Left => "left",
+        Side::Right => "right",
+    }
+}
+
+pub(super) fn side_of(word: &str) -> Result<Side, Flaw> {
+    one_of("side", word, &[Side::Left, Side::Right], side_name)
+}
+
+fn one_of<T: Copy>(
+    field: &'static str,
+    word: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, Flaw> {
+    all.iter().copied().find(|&value| name(value) == word).ok_or_else(|| {
+        let known = Words(all.iter().copied().map(name).collect());
+        Flaw::UnknownWord { field, word: excerpt(word), known }
+    })
+}
