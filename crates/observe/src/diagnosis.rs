@@ -49,8 +49,11 @@ pub enum Root {
 }
 
 impl WaitGraph {
-    /// From whom each waits for, by seat.
-    pub fn new(edges: Vec<Vec<Seat>>) -> Self {
+    /// From whom each waits for, by seat. To wait for oneself is not to wait.
+    pub fn new(mut edges: Vec<Vec<Seat>>) -> Self {
+        for (index, whom) in edges.iter_mut().enumerate() {
+            whom.retain(|&seat| seat != Seat::at(index));
+        }
         Self(edges)
     }
 
@@ -141,7 +144,6 @@ impl Diagnosis {
     pub fn edges(&self) -> impl Iterator<Item = (Seat, Seat)> + '_ {
         let closing = match (self.root, &self.path[..]) {
             (Root::Cycle, [first, .., last]) => Some((*last, *first)),
-            (Root::Cycle, [alone]) => Some((*alone, *alone)),
             _ => None,
         };
         self.path.windows(2).map(|pair| (pair[0], pair[1])).chain(closing)

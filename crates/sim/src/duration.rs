@@ -31,7 +31,7 @@ pub fn parse_duration(text: &str) -> Result<Time, ParseDurationError> {
     let mut scale = nanoseconds_per_unit;
     for digit in fraction.bytes() {
         // Finer than a nanosecond is finer than this world's time.
-        scale = if scale % 10 == 0 { scale / 10 } else { return Err(wrong()) };
+        scale = if scale.is_multiple_of(10) { scale / 10 } else { return Err(wrong()) };
         total = total.and_then(|total| total.checked_add(u64::from(digit - b'0') * scale));
     }
     total.map(Time).ok_or_else(wrong)

@@ -222,7 +222,7 @@ where
             if let Some(ending) = self.step() {
                 break ending;
             }
-            if self.events % (1 << 20) == 0 {
+            if self.events.is_multiple_of(1 << 20) {
                 progress(self.watch.judge.entries());
             }
         };

@@ -252,7 +252,7 @@ impl Protocol for Central {
             }
             // The coordinator's rules.
             (Role::Coordinator { .. }, Input::Message { from, message: Message::Request }) => {
-                self.on_request(from, out)
+                self.on_request(from, out);
             }
             (
                 Role::Coordinator { holder, .. },

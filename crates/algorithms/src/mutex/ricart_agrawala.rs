@@ -249,7 +249,7 @@ impl RicartAgrawala {
         if outstanding == 0 {
             return self.enter(out);
         }
-        out.rule("stamps its request and asks all others (paper: Requesting_Critical_Section)");
+        out.rule("stamps its request and asks all others");
         let silent = match self.answers {
             Answers::Replies => None,
             Answers::RepliesAndDeferrals => Some(self.everyone_else()),
@@ -263,22 +263,25 @@ impl RicartAgrawala {
     #[inline]
     fn on_request(&mut self, theirs: Stamp, out: &mut Effects<Self>) {
         self.clock.rise_above(theirs.time);
-        let defer = match self.role {
-            Role::Released => false,
-            Role::Wanted { stamp, .. } => Stamp { time: stamp, process: self.me } < theirs,
-            Role::Held => true,
+        let (defer, why) = match self.role {
+            Role::Released => (false, "does not want in: it replies at once"),
+            Role::Wanted { stamp, .. } if Stamp { time: stamp, process: self.me } < theirs => {
+                (true, "wants in with the older stamp: it keeps its reply back (Defer_it)")
+            }
+            Role::Wanted { .. } => {
+                (false, "wants in too, but the other's stamp is older: it replies")
+            }
+            Role::Held => (true, "is in: it keeps its reply back until it leaves (Defer_it)"),
         };
-        if defer {
-            out.rule("holds, or wants in with the older stamp: it keeps its reply back (Defer_it)");
-            if let Some(seat) = self.view.seat(theirs.process) {
-                self.deferred.insert(seat);
-            }
-            if self.answers == Answers::RepliesAndDeferrals {
-                out.send(theirs.process, Message::Deferred);
-            }
-        } else {
-            out.rule("does not want in, or not as long: it replies at once");
-            out.send(theirs.process, Message::Reply(self.fence.known()));
+        out.rule(why);
+        if !defer {
+            return out.send(theirs.process, Message::Reply(self.fence.known()));
+        }
+        if let Some(seat) = self.view.seat(theirs.process) {
+            self.deferred.insert(seat);
+        }
+        if self.answers == Answers::RepliesAndDeferrals {
+            out.send(theirs.process, Message::Deferred);
         }
     }
 

@@ -1,0 +1,63 @@
+//! A cell of the table: a figure that was measured, beside the one that was expected.
+
+use conclave_algorithms::catalogue::{Entry, Measure, Size};
+
+/// One measured figure.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cell {
+    /// Which algorithm.
+    pub algorithm: &'static str,
+    /// With how many processes.
+    pub n: u32,
+    /// Of what.
+    pub measure: Measure,
+    /// What a run showed; `None` where it could not, because it deadlocked.
+    pub measured: Option<f64>,
+    /// The formula, if the catalogue has one.
+    pub formula: Option<&'static str>,
+    /// What it gives.
+    pub expected: Option<f64>,
+    /// Whether the measured figure must equal it.
+    pub exact: bool,
+}
+
+impl Cell {
+    /// `measured`, beside what the catalogue expects for that size.
+    pub fn new(entry: &Entry, size: Size, measure: Measure, measured: Option<f64>) -> Self {
+        let cost = entry.costs.iter().find(|cost| cost.measure == measure);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "N is whole")]
+        let n = size.n as u32;
+        Self {
+            algorithm: entry.name,
+            n,
+            measure,
+            measured,
+            formula: cost.map(|cost| cost.formula),
+            expected: cost.map(|cost| (cost.value)(size)),
+            exact: cost.is_some_and(|cost| cost.exact),
+        }
+    }
+
+    /// Whether it shows what it must. Both sides are sums of few small numbers divided once, so they
+    /// differ by rounding at most.
+    pub fn holds(&self) -> bool {
+        match (self.exact, self.measured, self.expected) {
+            (true, Some(measured), Some(expected)) => (measured - expected).abs() < 1e-9,
+            (true, ..) => false,
+            (false, ..) => true,
+        }
+    }
+
+    /// What lecture notes say of this figure, and why they differ, in few words.
+    pub fn notes(&self, entry: &Entry) -> String {
+        let remarks = entry.remarks.iter().filter(|remark| remark.measure == self.measure);
+        let notes = remarks.map(|remark| {
+            let (letter, figure) = (remark.document.letter(), remark.figure);
+            match remark.differs {
+                None => format!("{letter}: {figure}"),
+                Some(why) => format!("{letter}: {figure} ({why})"),
+            }
+        });
+        notes.collect::<Vec<_>>().join("; ")
+    }
+}

@@ -1,0 +1,261 @@
+//! The words of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use conclave_algorithms::quorum::Construction;
+use conclave_observe::Time;
+use conclave_sim::{
+    Crash, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
+};
+
+/// Distributed locks and elections: each algorithm written once, then simulated, judged, measured
+/// and drawn.
+#[derive(Debug, Parser)]
+#[command(name = "conclave", version, arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  conclave table                                every algorithm's cost, measured beside its formula
+  conclave run maekawa-plain -n 3               watch it deadlock, and be told why
+  conclave run ricart-agrawala -n 3 --explain   every event, with the rule that fired
+  conclave run lamport --svg run.svg            the run as a space-time diagram
+  conclave voting-sets grid -n 36               who votes for whom
+
+Exit codes: 0 ok, 2 bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14 budget.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the algorithms: what they promise, what they need, where they come from
+    Algorithms(AlgorithmsArgs),
+    /// Simulate one algorithm, judge the run and measure it
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Measure every algorithm beside its formula
+    #[command(after_help = TABLE_EXAMPLES)]
+    Table(TableArgs),
+    /// Construct voting sets and check them
+    VotingSets(VotingSetsArgs),
+    /// Read a recorded run, judge it again and draw it
+    Trace(TraceArgs),
+}
+
+const RUN_EXAMPLES: &str = "Examples:
+  conclave run ricart-agrawala -n 9 --entries 90
+  conclave run maekawa -n 13 --voting-sets plane --network exponential:3ms --seed 7
+  conclave run central -n 3 --crash 0@4ms        everybody waits for a dead coordinator
+  conclave run lamport -n 2 --no-fifo --network uniform:1ms..20ms --seed 3
+  conclave run ricart-agrawala --loss 0.05 --svg lost.svg
+  conclave run ricart-agrawala --scenario golden.scenario --explain
+
+Times are written 40ms, 1.5ms, 300us, 2s; a bare number is milliseconds. In the unit network every
+message takes one delay, which is shown as 1 and written as 1ms.";
+
+const TABLE_EXAMPLES: &str = "Examples:
+  conclave table
+  conclave table -n 4,9,16 --format markdown
+  conclave table --json";
+
+/// `conclave algorithms`
+#[derive(Debug, Args)]
+pub struct AlgorithmsArgs {
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `conclave run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Its name, as `conclave algorithms` lists it
+    pub algorithm: String,
+    /// How many processes ask for the lock; they are 1 to N [default: 5]
+    #[arg(short, value_name = "N", value_parser = members)]
+    pub n: Option<u32>,
+    /// Their ids instead, in ring order
+    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', conflicts_with = "n")]
+    pub ids: Option<Vec<u32>>,
+    /// How voting sets are made: grid, plane, majority or all [default: grid]
+    #[arg(long, value_name = "NAME")]
+    pub voting_sets: Option<Construction>,
+    /// How long messages take: unit, sync:D, uniform:A..B or exponential:M [default: unit]
+    #[arg(long, value_name = "MODEL")]
+    pub network: Option<Network>,
+    /// Let messages of one channel overtake each other
+    #[arg(long)]
+    pub no_fifo: bool,
+    /// Who asks when: one (each alone), contend (all at once, and again) or think:M [default: contend]
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
+    pub workload: Option<Workload>,
+    /// Read who takes part, who asks when and what goes wrong from a file
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    /// How many entries in all [default: 4 for each process, 1 with --workload one]
+    #[arg(long, value_name = "COUNT", conflicts_with = "scenario", value_parser = clap::value_parser!(u64).range(1..))]
+    pub entries: Option<u64>,
+    /// How long a holder stays in [default: 1ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub hold: Option<Time>,
+    /// The number that decides everything random
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Faults to inject
+    #[command(flatten)]
+    pub faults: FaultArgs,
+    /// Give up when nobody has entered for that long after a fault [default: 1000 delays per process]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub patience: Option<Time>,
+    /// Give up after that many events
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
+    /// Give up at that time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time: Option<Time>,
+    /// Judge the order of grants also where that is dear: above 32 processes
+    #[arg(long)]
+    pub ordering: bool,
+    /// Print the run event by event, with the rule that fired
+    #[arg(long, conflicts_with = "json")]
+    pub explain: bool,
+    /// Print more figures: by process
+    #[arg(long, conflicts_with = "json")]
+    pub stats: bool,
+    /// Write every event as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Where to draw, and what
+    #[command(flatten)]
+    pub drawing: DrawingArgs,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Faults of a run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Faults")]
+pub struct FaultArgs {
+    /// Let a process die, e.g. 3@40ms
+    #[arg(long, value_name = "ID@TIME")]
+    pub crash: Vec<Crash>,
+    /// Let it come back without its memory, e.g. 3@90ms
+    #[arg(long, value_name = "ID@TIME")]
+    pub r#return: Vec<Return>,
+    /// Let a process do nothing for a while, e.g. 2@10ms..30ms
+    #[arg(long, value_name = "ID@FROM..UNTIL")]
+    pub pause: Vec<Pause>,
+    /// Lose what goes between two groups for a while, e.g. 1,2/3,4,5@10ms..30ms; 1>2 cuts one way
+    #[arg(long, value_name = "IDS/IDS@FROM..UNTIL")]
+    pub partition: Vec<Partition>,
+    /// Lose messages with that probability
+    #[arg(long, value_name = "P")]
+    pub loss: Option<Probability>,
+    /// Deliver messages twice with that probability
+    #[arg(long, value_name = "P")]
+    pub duplicate: Option<Probability>,
+}
+
+/// Where to draw a run, and which part of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Drawing")]
+pub struct DrawingArgs {
+    /// Draw the run as a space-time diagram
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Draw it from that time on
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "svg")]
+    pub svg_from: Option<Time>,
+    /// Draw it up to that time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "svg")]
+    pub svg_to: Option<Time>,
+}
+
+/// `conclave table`
+#[derive(Debug, Args)]
+pub struct TableArgs {
+    /// Of which kind
+    #[arg(long, value_enum, default_value_t = Kind::Mutex)]
+    pub kind: Kind,
+    /// For how many processes
+    #[arg(short, value_name = "N,N,...", value_delimiter = ',', default_values_t = [4, 9, 13, 25, 49, 100], value_parser = table_members)]
+    pub n: Vec<u32>,
+    /// How voting sets are made
+    #[arg(long, value_name = "NAME", default_value_t = Construction::Grid)]
+    pub voting_sets: Construction,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
+    pub format: Format,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Kinds of algorithms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Kind {
+    /// Mutual exclusion
+    Mutex,
+}
+
+/// How to write a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For documents
+    Markdown,
+    /// For papers
+    Latex,
+    /// For spreadsheets
+    Csv,
+}
+
+/// `conclave voting-sets`
+#[derive(Debug, Args)]
+pub struct VotingSetsArgs {
+    /// How they are made: grid, plane, majority or all
+    #[arg(value_name = "NAME")]
+    pub construction: Construction,
+    /// For how many processes
+    #[arg(short, value_name = "N", default_value_t = 9, value_parser = members)]
+    pub n: u32,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `conclave trace`
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// A file that `conclave run --trace` wrote
+    pub file: PathBuf,
+    /// Print it event by event, with the rule that fired
+    #[arg(long)]
+    pub explain: bool,
+    /// Where to draw, and what
+    #[command(flatten)]
+    pub drawing: DrawingArgs,
+}
+
+/// The most processes of one run: more than that would take all memory.
+pub const MEMBERS_MAX: u32 = 100_000;
+
+fn members(text: &str) -> Result<u32, String> {
+    in_range(text, 1, MEMBERS_MAX)
+}
+
+fn table_members(text: &str) -> Result<u32, String> {
+    in_range(text, 2, 1_000)
+}
+
+fn in_range(text: &str, min: u32, max: u32) -> Result<u32, String> {
+    match text.parse() {
+        Ok(n) if (min..=max).contains(&n) => Ok(n),
+        _ => Err(format!("a number of processes is from {min} to {max}")),
+    }
+}

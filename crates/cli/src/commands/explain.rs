@@ -1,0 +1,91 @@
+//! A run, event by event.
+
+use std::io::Write;
+
+use conclave_core::Seat;
+use conclave_observe::trace::{Record, Trace};
+use conclave_observe::{LossCause, Side, What};
+
+/// Prints every step: when, who, what happened to it, which rule fired, and what it sent.
+pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
+    let time_width =
+        trace.records.last().map_or(1, |record| record.event.at.to_string().len()).max(4);
+    let id_width = trace.header.members.iter().map(|id| id.to_string().len()).max().unwrap_or(1);
+    writeln!(out, "{:>time_width$}  {:>id_width$}  what happened", "time", "p")?;
+    for record in &trace.records {
+        let (at, id) = (record.event.at, trace.id(record.event.seat));
+        if let Some(line) = consequence(trace, record) {
+            writeln!(out, "{:>time_width$}  {:>id_width$}    -> {line}", "", "")?;
+            continue;
+        }
+        let text = cause(trace, record);
+        let rules = record.rules.join("; it ");
+        let because = if rules.is_empty() { String::new() } else { format!(": it {rules}") };
+        writeln!(
+            out,
+            "{at:>time_width$}  {id:>id_width$}  {text}{because}",
+            at = at.to_string(),
+            id = id.0
+        )?;
+    }
+    Ok(())
+}
+
+/// What a step did.
+fn consequence(trace: &Trace, record: &Record) -> Option<String> {
+    let text = record.text.as_deref().unwrap_or("a message");
+    let itself = |seat: Seat| {
+        if seat == record.event.seat { "itself".into() } else { trace.id(seat).to_string() }
+    };
+    match record.event.what {
+        What::Sent { to, .. } => Some(format!("{text} to {}", itself(to))),
+        What::Entered { fence } => Some(format!("IN, with fence {fence}")),
+        What::Left => Some("OUT".into()),
+        What::Lost { to, cause, message } => {
+            let why = match cause {
+                LossCause::Network => "the network loses it",
+                LossCause::Partition => "a partition is in the way",
+                LossCause::ReceiverDown => "its receiver is down",
+            };
+            Some(format!(
+                "message {} from {} to {} is lost: {why}",
+                message.0,
+                trace.id(record.event.seat),
+                trace.id(to)
+            ))
+        }
+        What::Duplicated { to, .. } => {
+            Some(format!("the network will deliver that twice to {}", trace.id(to)))
+        }
+        _ => None,
+    }
+}
+
+/// What happened to a process.
+fn cause(trace: &Trace, record: &Record) -> String {
+    let text = record.text.as_deref().unwrap_or("a message");
+    match record.event.what {
+        What::Requested => "wants in".into(),
+        What::Leaving => "wants out".into(),
+        What::Received { from, .. } if from == record.event.seat => {
+            format!("receives {text} from itself")
+        }
+        What::Received { from, .. } => format!("receives {text} from {}", trace.id(from)),
+        What::TimerFired => "its timer runs out".into(),
+        What::Crashed => "CRASHES".into(),
+        What::Returned => "RETURNS, without its memory".into(),
+        What::Paused => "PAUSES".into(),
+        What::Resumed => "RESUMES".into(),
+        What::Cut { side, .. } => {
+            let side = if side == Side::Left { "first" } else { "second" };
+            format!("is on the {side} side of a PARTITION")
+        }
+        What::Healed { .. } => "is no longer cut off".into(),
+        What::WaitsFor { whom } => format!("waits for {}", trace.id(whom)),
+        What::Sent { .. }
+        | What::Entered { .. }
+        | What::Left
+        | What::Lost { .. }
+        | What::Duplicated { .. } => String::new(),
+    }
+}

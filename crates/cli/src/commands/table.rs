@@ -1,0 +1,185 @@
+//! `conclave table`: every algorithm, measured beside its formula.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{ContentArrangement, Table};
+use conclave_algorithms::catalogue::{ALL, Document, Entry};
+use conclave_observe::Verdict;
+use serde_json::{Value, json};
+
+use super::output::number;
+use crate::cell::Cell;
+use crate::cli::{Format, TableArgs};
+use crate::progress::Progress;
+use crate::{exit, experiment};
+
+pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
+    let mut sizes = args.n.clone();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let progress = Progress::new((ALL.len() * sizes.len()) as u64, "experiments");
+    let mut measured = Vec::new();
+    for entry in ALL {
+        let mut cells = Vec::new();
+        for &n in &sizes {
+            cells.extend(experiment::measure(entry, n, args.voting_sets)?);
+            progress.set((measured.len() * sizes.len() + cells.len()) as u64);
+        }
+        measured.push((*entry, cells));
+    }
+    drop(progress);
+    let rows: Vec<Row> = measured.iter().flat_map(|(entry, cells)| rows(entry, cells)).collect();
+    let mut out = anstream::stdout().lock();
+    match (args.json, args.format) {
+        (true, _) => print_json(&measured, &mut out)?,
+        (_, Format::Text) => print_text(&rows, &sizes, &mut out)?,
+        (_, Format::Markdown) => print_markdown(&rows, &sizes, &mut out)?,
+        (_, Format::Latex) => print_latex(&rows, &sizes, &mut out)?,
+        (_, Format::Csv) => print_csv(&rows, &sizes, &mut out)?,
+    }
+    let wrong = measured.iter().flat_map(|(_, cells)| cells).filter(|cell| !cell.holds()).count();
+    if wrong > 0 {
+        anstream::eprintln!("{wrong} figures are not what they must be; they are marked with !");
+        return Ok(exit::exit_code(Verdict::Violated));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One measure of one algorithm, for all sizes.
+struct Row {
+    entry: &'static Entry,
+    measure: &'static str,
+    formula: String,
+    figures: Vec<String>,
+    notes: String,
+}
+
+fn rows(entry: &'static Entry, cells: &[Cell]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for cell in cells {
+        let measure = cell.measure.name();
+        let at = rows.iter().position(|row| row.measure == measure).unwrap_or_else(|| {
+            rows.push(Row {
+                entry,
+                measure,
+                formula: cell.formula.unwrap_or_default().to_owned(),
+                figures: Vec::new(),
+                notes: cell.notes(entry),
+            });
+            rows.len() - 1
+        });
+        let mark = if cell.holds() { "" } else { " !" };
+        let figure = cell.measured.map_or("deadlock".into(), number);
+        rows[at].figures.push(format!("{figure}{mark}"));
+    }
+    rows
+}
+
+fn heads(sizes: &[u32]) -> Vec<String> {
+    let names = ["measure", "formula"].map(String::from).into_iter();
+    let sizes = sizes.iter().map(|n| format!("N={n}"));
+    names.chain(sizes).chain(["the notes say".into()]).collect()
+}
+
+fn fields(row: &Row) -> Vec<String> {
+    let names = [row.measure.to_owned(), row.formula.clone()];
+    names.into_iter().chain(row.figures.iter().cloned()).chain([row.notes.clone()]).collect()
+}
+
+fn legend() -> String {
+    let documents = Document::ALL.map(|it| format!("{} = {}", it.letter(), it.title()));
+    format!("The notes: {}.", documents.join("; "))
+}
+
+const EXPLANATION: &str = "Messages and delays of the unit network: every message takes one delay, \
+     one to oneself takes none and is not counted. N processes ask for the lock; K is the mean size of \
+     a voting set. Loads are messages handled per entry, at saturation; holders stay for one delay.";
+
+fn print_text(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
+    let width = terminal_width();
+    for entry_rows in rows.chunk_by(|a, b| a.entry.name == b.entry.name) {
+        let mut table = Table::new();
+        table.load_style(UTF8_FULL_CONDENSED);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(width);
+        table.set_header(heads(sizes));
+        for row in entry_rows {
+            table.add_row(fields(row));
+        }
+        let (bold, entry) = (anstyle::Style::new().bold(), entry_rows[0].entry);
+        writeln!(out, "{bold}{}{bold:#} ({})\n{table}\n", entry.title, entry.name)?;
+    }
+    writeln!(out, "{EXPLANATION}\n{}", legend())
+}
+
+/// As wide as the terminal; as wide as a wide page where there is none.
+fn terminal_width() -> u16 {
+    const PAGE: u16 = 150;
+    if !std::io::stdout().is_terminal() {
+        return PAGE;
+    }
+    terminal_size::terminal_size().map_or(PAGE, |(terminal_size::Width(width), _)| width)
+}
+
+fn print_markdown(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
+    let heads = heads(sizes);
+    writeln!(out, "| algorithm | {} |", heads.join(" | "))?;
+    writeln!(out, "|{}", " --- |".repeat(heads.len() + 1))?;
+    for row in rows {
+        writeln!(out, "| {} | {} |", row.entry.name, fields(row).join(" | "))?;
+    }
+    writeln!(out, "\n{EXPLANATION}\n\n{}", legend())
+}
+
+fn print_latex(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
+    let columns = format!("lll{}p{{6cm}}", "r".repeat(sizes.len()));
+    writeln!(out, "\\begin{{tabular}}{{{columns}}}\n\\hline")?;
+    let escape = |text: &str| text.replace('_', "\\_").replace('&', "\\&").replace('%', "\\%");
+    let line = |fields: Vec<String>| {
+        fields.iter().map(|field| escape(field)).collect::<Vec<_>>().join(" & ")
+    };
+    writeln!(out, "algorithm & {} \\\\\n\\hline", line(heads(sizes)))?;
+    for row in rows {
+        writeln!(out, "{} & {} \\\\", row.entry.name, line(fields(row)))?;
+    }
+    writeln!(out, "\\hline\n\\end{{tabular}}\n% {EXPLANATION}\n% {}", legend())
+}
+
+fn print_csv(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
+    let quote = |field: &String| {
+        if field.contains([',', '"']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field.clone()
+        }
+    };
+    let line = |fields: &[String]| fields.iter().map(quote).collect::<Vec<_>>().join(",");
+    writeln!(out, "algorithm,{}", line(&heads(sizes)))?;
+    for row in rows {
+        writeln!(out, "{},{}", row.entry.name, line(&fields(row)))?;
+    }
+    Ok(())
+}
+
+fn print_json(measured: &[(&Entry, Vec<Cell>)], out: &mut impl Write) -> anyhow::Result<()> {
+    let cells = measured.iter().flat_map(|(entry, cells)| {
+        cells.iter().map(|cell| {
+            json!({
+                "algorithm": cell.algorithm,
+                "n": cell.n,
+                "measure": cell.measure.name(),
+                "measured": cell.measured,
+                "formula": cell.formula,
+                "expected": cell.expected,
+                "exact": cell.exact,
+                "holds": cell.holds(),
+                "notes": cell.notes(entry),
+            })
+        })
+    });
+    let list: Vec<Value> = cells.collect();
+    writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?;
+    Ok(())
+}

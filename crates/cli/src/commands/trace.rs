@@ -1,0 +1,44 @@
+//! `conclave trace`: a recorded run, judged again.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use conclave_observe::trace::json;
+use conclave_observe::{Ending, JudgeOrdering, What};
+
+use super::{explain, output};
+use crate::cli::TraceArgs;
+use crate::{exit, sentence};
+
+/// Above that many processes the order of grants is not judged.
+const ORDERING_MAX: usize = 1_000;
+
+pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
+    let text = output::read_file(&args.file)?;
+    let trace = json::read(&text).with_context(|| args.file.display().to_string())?;
+    let members = trace.header.members.len();
+    let ordering = if members <= ORDERING_MAX { JudgeOrdering::Yes } else { JudgeOrdering::No };
+    // A run that did not end well says at its end who waits for whom; one that was cut off does not,
+    // and is not blamed for those who wait.
+    let ends_in_waits =
+        trace.records.last().is_some_and(|it| matches!(it.event.what, What::WaitsFor { .. }));
+    let ending = if ends_in_waits { Ending::Quiet } else { Ending::Finished };
+    let promises_order = trace.header.promises_order;
+    let report = trace.judge(ordering).finish(ending, promises_order);
+    let reason = sentence::judged(&report, promises_order, |seat| trace.id(seat))
+        .unwrap_or_else(|| sentence::ended(&report));
+    let mut out = anstream::stdout().lock();
+    if args.explain {
+        explain::explain(&trace, &mut out)?;
+        writeln!(out)?;
+    }
+    let style = output::style(report.verdict);
+    let (name, seed) = (&trace.header.algorithm, trace.header.seed);
+    writeln!(out, "{name}, {members} processes, network {}, seed {seed}", trace.header.network)?;
+    writeln!(out, "  {style}{}{style:#}: {reason}", report.verdict)?;
+    let (events, sent) = (trace.records.len(), report.bandwidth.sent());
+    writeln!(out, "  {events} events, {sent} messages, until {} ms", report.end)?;
+    output::draw(&trace, &args.drawing, vec![format!("{}: {reason}", report.verdict)])?;
+    Ok(exit::exit_code(report.verdict))
+}

@@ -1,0 +1,230 @@
+//! Where each cell of the table comes from.
+//!
+//! | experiment | run | gives |
+//! | --- | --- | --- |
+//! | lone entries | each process alone, while the token (if there is one) is elsewhere | enter, leave, client delay |
+//! | contenders | one holds, another has waited for many delays when it leaves | synchronisation delay |
+//! | an idle lap | nobody wants in for N delays more | messages per lap |
+//! | saturation | everybody at once, and again | messages per entry, throughput, load |
+//!
+//! All in the unit network: every message takes one delay.
+
+use conclave_algorithms::catalogue::{Entry, Measure, SeatingError, Size};
+use conclave_algorithms::quorum::{Construction, VotingSets};
+use conclave_core::{Phase, ProcessId, Seat, View};
+use conclave_observe::{JudgeOrdering, Report, Time, Verdict, What};
+use conclave_sim::{Recording, ScriptedRequest, Workload};
+
+use crate::cell::Cell;
+use crate::plan::Plan;
+
+/// All cells of one algorithm with `n` processes.
+pub fn measure(
+    entry: &'static Entry,
+    n: u32,
+    construction: Construction,
+) -> Result<Vec<Cell>, SeatingError> {
+    let lab = Lab { entry, n, construction };
+    let size = lab.size()?;
+    let mut cells = Vec::new();
+    let mut cell = |measure, measured| cells.push(Cell::new(entry, size, measure, measured));
+    let lone = lab.lone_entries()?;
+    cell(Measure::Enter, mean(&lone.enter));
+    cell(Measure::Leave, mean(&lone.leave));
+    if !lone.has_upkeep {
+        cell(Measure::Transmissions, mean(&lone.transmissions));
+    }
+    cell(Measure::ClientDelay, mean(&lone.client_delay));
+    if lab.moves_a_token() {
+        cell(Measure::ClientDelayMin, lone.client_delay.iter().copied().reduce(f64::min));
+        cell(Measure::ClientDelayMax, lone.client_delay.iter().copied().reduce(f64::max));
+        cell(Measure::IdleLap, Some(lab.idle_lap()?));
+    }
+    cell(Measure::LeaveDelay, mean(&lone.leave_delay));
+    let hand_overs = lab.hand_overs()?;
+    cell(Measure::SyncDelay, mean(&hand_overs.sync_delay));
+    if lab.moves_a_token() {
+        cell(Measure::SyncDelayMin, hand_overs.sync_delay.iter().copied().reduce(f64::min));
+        cell(Measure::SyncDelayMax, hand_overs.sync_delay.iter().copied().reduce(f64::max));
+    }
+    if expects(entry, Measure::EnterHavingWaited) {
+        let first = lone.enter.first().copied().unwrap_or_default();
+        cell(Measure::EnterHavingWaited, hand_overs.enter.map(|both| both - first));
+    }
+    if expects(entry, Measure::EnterLast) {
+        cell(Measure::EnterLast, Some(lab.enter_of_the_last()?));
+    }
+    let saturation = lab.saturation()?;
+    cell(Measure::Saturated, saturation.as_ref().map(|it| it.messages));
+    cell(Measure::Throughput, saturation.as_ref().and_then(|it| it.throughput));
+    cell(Measure::LoadMax, saturation.as_ref().map(|it| it.load_max));
+    cell(Measure::LoadMean, saturation.as_ref().map(|it| it.load_mean));
+    Ok(cells)
+}
+
+fn expects(entry: &Entry, measure: Measure) -> bool {
+    entry.costs.iter().any(|cost| cost.measure == measure)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// One algorithm with so many processes.
+struct Lab {
+    entry: &'static Entry,
+    n: u32,
+    construction: Construction,
+}
+
+/// Of one lone entry per process.
+struct LoneEntries {
+    enter: Vec<f64>,
+    leave: Vec<f64>,
+    transmissions: Vec<f64>,
+    client_delay: Vec<f64>,
+    leave_delay: Vec<f64>,
+    has_upkeep: bool,
+}
+
+/// Of two contenders each.
+struct HandOvers {
+    sync_delay: Vec<f64>,
+    /// Messages to enter, of both entries of the last run.
+    enter: Option<f64>,
+}
+
+struct Saturation {
+    messages: f64,
+    throughput: Option<f64>,
+    load_max: f64,
+    load_mean: f64,
+}
+
+impl Lab {
+    fn size(&self) -> Result<Size, SeatingError> {
+        let k = if self.entry.needs.voting_sets {
+            VotingSets::build(self.construction, &View::dense(1, self.n))?.size().mean
+        } else {
+            f64::from(self.n)
+        };
+        Ok(Size { n: self.n.into(), k })
+    }
+
+    fn plan(&self) -> Plan {
+        let mut plan = Plan::new(self.entry, View::dense(1, self.n));
+        plan.construction = self.construction;
+        plan.ordering = JudgeOrdering::No;
+        plan
+    }
+
+    fn scripted(&self, requests: Vec<ScriptedRequest>) -> Result<Report, SeatingError> {
+        let mut plan = self.plan();
+        plan.workload = Workload::Script(requests);
+        Ok(plan.run(&mut |_| {})?.outcome.report)
+    }
+
+    fn moves_a_token(&self) -> bool {
+        self.entry.kinds.iter().any(|kind| kind.name == "token")
+    }
+
+    /// Each process alone. All ask at the same time, in runs of their own: a token that moves is then
+    /// about to reach the first, and one that rests is there, so every distance occurs once.
+    fn lone_entries(&self) -> Result<LoneEntries, SeatingError> {
+        let mut all = LoneEntries {
+            enter: Vec::new(),
+            leave: Vec::new(),
+            transmissions: Vec::new(),
+            client_delay: Vec::new(),
+            leave_delay: Vec::new(),
+            has_upkeep: self.entry.kinds.iter().any(|kind| kind.phase == Phase::Upkeep),
+        };
+        for process in 1..=self.n {
+            let report = self.scripted(vec![request(process, u64::from(self.n), 1)])?;
+            all.enter.push(report.bandwidth.in_phase(Phase::Enter) as f64);
+            all.leave.push(report.bandwidth.in_phase(Phase::Leave) as f64);
+            all.transmissions.push(report.bandwidth.transmissions() as f64);
+            all.client_delay.extend(in_delays(report.delays.client.mean()));
+            all.leave_delay.extend(in_delays(report.delays.leave.mean()));
+        }
+        Ok(all)
+    }
+
+    /// The first holds for long; another asks, waits for more than 4 delays, and is next. With a
+    /// token every distance counts once; otherwise the first and the last process contend, who share
+    /// no voter but third ones.
+    fn hand_overs(&self) -> Result<HandOvers, SeatingError> {
+        let others = if self.moves_a_token() { 2..=self.n } else { self.n..=self.n };
+        let n = u64::from(self.n);
+        let mut all = HandOvers { sync_delay: Vec::new(), enter: None };
+        for other in others.filter(|&other| other > 1) {
+            let both = vec![request(1, n, 6 * n + 20), request(other, 3 * n + 4, 1)];
+            let report = self.scripted(both)?;
+            all.sync_delay.extend(in_delays(report.delays.sync.mean()));
+            all.enter = Some(report.bandwidth.in_phase(Phase::Enter) as f64);
+        }
+        Ok(all)
+    }
+
+    /// The messages of N delays more of nobody wanting in.
+    fn idle_lap(&self) -> Result<f64, SeatingError> {
+        let n = u64::from(self.n);
+        let sent = |at| -> Result<f64, SeatingError> {
+            Ok(self.scripted(vec![request(1, at, 1)])?.bandwidth.sent() as f64)
+        };
+        Ok(sent(2 * n)? - sent(n)?)
+    }
+
+    /// Everybody asks at once; the request of the last one, and all answers to it.
+    fn enter_of_the_last(&self) -> Result<f64, SeatingError> {
+        let mut plan = self.plan();
+        plan.entries = self.n.into();
+        plan.recording = Recording::Everything;
+        let done = plan.run(&mut |_| {})?;
+        let last = Seat::at(done.view.len() - 1);
+        let concerns_last = |what: What, seat: Seat| match what {
+            What::Sent { to, kind, .. } => (seat == last && kind == 0) || (to == last && kind != 0),
+            _ => false,
+        };
+        let records = done.outcome.records.iter();
+        Ok(records.filter(|it| concerns_last(it.event.what, it.event.seat)).count() as f64)
+    }
+
+    /// Everybody at once, and again. Two lengths, so that how it begins and ends cancels out.
+    fn saturation(&self) -> Result<Option<Saturation>, SeatingError> {
+        let (short, long) = (self.saturated(10)?, self.saturated(20)?);
+        if short.verdict != Verdict::Ok || long.verdict != Verdict::Ok {
+            return Ok(None);
+        }
+        let entries = (long.delays.entries() - short.delays.entries()) as f64;
+        let rate = |report: fn(&Report) -> u64| (report(&long) - report(&short)) as f64 / entries;
+        let handled = |report: &Report| report.bandwidth.handled().iter().sum::<u64>();
+        let busiest = |report: &Report| report.bandwidth.handled().iter().copied().max();
+        let members = long.bandwidth.handled().len() as f64;
+        Ok(Some(Saturation {
+            messages: rate(|report| report.bandwidth.sent()),
+            throughput: long.delays.throughput(),
+            load_max: rate_of(busiest(&long), busiest(&short), entries),
+            load_mean: rate(handled) / members,
+        }))
+    }
+
+    fn saturated(&self, rounds: u64) -> Result<Report, SeatingError> {
+        let mut plan = self.plan();
+        plan.entries = rounds * u64::from(self.n);
+        Ok(plan.run(&mut |_| {})?.outcome.report)
+    }
+}
+
+fn rate_of(long: Option<u64>, short: Option<u64>, entries: f64) -> f64 {
+    (long.unwrap_or_default() - short.unwrap_or_default()) as f64 / entries
+}
+
+fn request(process: u32, at: u64, hold: u64) -> ScriptedRequest {
+    let (process, at) = (ProcessId(process), Time::delays(at));
+    ScriptedRequest { process, at, hold: Some(Time::delays(hold)) }
+}
+
+fn in_delays(nanoseconds: Option<f64>) -> Option<f64> {
+    nanoseconds.map(|nanoseconds| nanoseconds / Time::DELAY.0 as f64)
+}

@@ -1,0 +1,53 @@
+//! The `conclave` command.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use conclave_cli::cli::Cli;
+use conclave_cli::{commands, exit};
+
+fn main() -> ExitCode {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return refuse_usage(&error),
+    };
+    match commands::execute(&command) {
+        Ok(code) => code,
+        // Whoever reads the output has seen enough: `conclave ... | head` is no error.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => refuse(&format!("{error:#}")),
+    }
+}
+
+/// Bad input is answered in one line: what was wrong, and what would be right.
+fn refuse(line: &str) -> ExitCode {
+    anstream::eprintln!("conclave: {line}");
+    ExitCode::from(exit::BAD_INPUT)
+}
+
+/// The same for words that the command line does not have. Help and version are not errors.
+fn refuse_usage(error: &clap::Error) -> ExitCode {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    ) {
+        let _ = error.print();
+        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::BAD_INPUT));
+    }
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim);
+    let said: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty())
+        .map(|line| line.trim_start_matches("error: "))
+        .collect();
+    refuse(&format!("{}; try --help", said.join(" ")))
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    causes.any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}

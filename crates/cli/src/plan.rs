@@ -1,0 +1,214 @@
+//! A run, planned: any algorithm of the catalogue under any network, workload and faults.
+
+use std::fmt::Write;
+
+use conclave_algorithms::catalogue::{self, Entry, Portable, Seating, SeatingError, Visitor};
+use conclave_algorithms::quorum::Construction;
+use conclave_core::clock::Timestamp;
+use conclave_core::mutex::Mutex;
+use conclave_core::{ProcessId, View};
+use conclave_observe::trace::{Header, Trace, TraceKind};
+use conclave_observe::{JudgeOrdering, Time};
+use conclave_sim::{
+    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Outcome, Recording, Setup,
+    Workload, simulate,
+};
+
+/// All that decides a run. The same plan gives the same run, byte for byte.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which algorithm.
+    pub entry: &'static Entry,
+    /// Who asks for the lock; a coordinator is added where one is needed.
+    pub clients: View,
+    /// How voting sets are made, where they are needed.
+    pub construction: Construction,
+    /// How long messages take.
+    pub network: Network,
+    /// Whether channels keep the order.
+    pub order: ChannelOrder,
+    /// Who asks when.
+    pub workload: Workload,
+    /// How many entries in all.
+    pub entries: u64,
+    /// How long holders stay in.
+    pub hold: Time,
+    /// What goes wrong.
+    pub faults: FaultPlan,
+    /// What logical clocks show first, where it is not 0.
+    pub clocks: Vec<(ProcessId, Timestamp)>,
+    /// Who is in from the start.
+    pub holder: Option<ProcessId>,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// When to give up.
+    pub limits: Limits,
+    /// Whether happened-before is judged.
+    pub ordering: JudgeOrdering,
+    /// What is kept of the run.
+    pub recording: Recording,
+    /// Whether every process is asked for its invariants after every step.
+    pub check_invariants: bool,
+}
+
+/// A plan that was carried out.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// The plan.
+    pub plan: Plan,
+    /// Everybody who took part.
+    pub view: View,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// How many processes are judged for ordering unless it is asked for: a vector clock per message
+/// costs as much as there are processes.
+const ORDERING_BY_DEFAULT_MAX: usize = 32;
+/// How many events a run may take unless it is said otherwise.
+const EVENTS_MAX: u64 = 1_000_000_000;
+
+impl Plan {
+    /// The run that the command line does when it is told nothing but the algorithm and N.
+    pub fn new(entry: &'static Entry, clients: View) -> Self {
+        let n = clients.len() as u64;
+        let mut plan = Self {
+            entry,
+            construction: Construction::Grid,
+            network: Network::Unit,
+            order: ChannelOrder::Fifo,
+            workload: Workload::Contend,
+            entries: 4 * n,
+            hold: Time::DELAY,
+            faults: FaultPlan::default(),
+            clocks: Vec::new(),
+            holder: None,
+            seed: 1,
+            limits: Limits { events: EVENTS_MAX, time: Time::NEVER, patience: Time::NEVER },
+            ordering: JudgeOrdering::No,
+            recording: Recording::Nothing,
+            check_invariants: cfg!(debug_assertions),
+            clients,
+        };
+        plan.limits.time = Time(u64::MAX - 1);
+        plan.limits.patience = plan.default_patience();
+        plan.ordering = plan.default_ordering();
+        plan
+    }
+
+    /// A thousand delays for each process.
+    pub fn default_patience(&self) -> Time {
+        Time(self.network.typical().0.saturating_mul(1_000 * self.clients.len() as u64))
+    }
+
+    /// Ordering is judged by default where that is cheap.
+    pub fn default_ordering(&self) -> JudgeOrdering {
+        if self.clients.len() <= ORDERING_BY_DEFAULT_MAX {
+            JudgeOrdering::Yes
+        } else {
+            JudgeOrdering::No
+        }
+    }
+
+    /// Carries it out. `progress` is told the number of entries now and then.
+    pub fn run(self, progress: &mut dyn FnMut(u64)) -> Result<Done, SeatingError> {
+        let view = self.entry.view_of(&self.clients)?;
+        let seating = Seating { view: &view, construction: self.construction };
+        let visitor = Run { plan: &self, view: &view, progress };
+        let outcome = catalogue::visit(self.entry, &seating, visitor)?;
+        Ok(Done { plan: self, view, outcome })
+    }
+
+    /// The command that does the same again. (A scenario is a file of its own.)
+    pub fn command(&self) -> String {
+        let mut line = format!("conclave run {}", self.entry.name);
+        let mut say = |text: &str| {
+            line.push(' ');
+            line.push_str(text);
+        };
+        let n = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
+        if self.clients == View::dense(1, n) {
+            say(&format!("-n {n}"));
+        } else {
+            let ids: Vec<_> = self.clients.members().iter().map(ToString::to_string).collect();
+            say(&format!("--ids {}", ids.join(",")));
+        }
+        if self.entry.needs.voting_sets && self.construction != Construction::Grid {
+            say(&format!("--voting-sets {}", self.construction));
+        }
+        say(&format!("--network {}", self.network));
+        if self.order == ChannelOrder::Any {
+            say("--no-fifo");
+        }
+        match &self.workload {
+            Workload::Script(_) => say("--scenario FILE"),
+            workload => say(&format!("--workload {workload} --entries {}", self.entries)),
+        }
+        if self.hold != Time::DELAY {
+            say(&format!("--hold {}ms", self.hold));
+        }
+        for label in self.faults.labels() {
+            say(&format!("--{label}"));
+        }
+        let _ = write!(line, " --seed {}", self.seed);
+        line
+    }
+}
+
+impl Done {
+    /// The run as a trace; empty unless it was recorded.
+    pub fn trace(&self) -> Trace {
+        let header = Header {
+            algorithm: self.plan.entry.name.to_owned(),
+            seed: self.plan.seed,
+            network: self.plan.network.to_string(),
+            members: self.view.members().to_vec(),
+            kinds: self.plan.entry.kinds.iter().copied().map(TraceKind::from).collect(),
+            promises_order: self.plan.entry.promises.ordering,
+        };
+        Trace { header, records: self.outcome.records.clone() }
+    }
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    view: &'a View,
+    progress: &'a mut dyn FnMut(u64),
+}
+
+impl Visitor for Run<'_> {
+    type Output = Outcome;
+
+    fn visit<P: Mutex<Message: Portable>>(
+        self,
+        entry: &'static Entry,
+        config: P::Config,
+    ) -> Outcome {
+        let plan = self.plan;
+        let setup = Setup::<P> {
+            view: self.view,
+            config: &config,
+            network: plan.network,
+            order: plan.order,
+            faults: &plan.faults,
+            clocks: &plan.clocks,
+            holder: plan.holder,
+            seed: plan.seed,
+            limits: plan.limits,
+            ordering: plan.ordering,
+            promises_order: entry.promises.ordering,
+            recording: plan.recording,
+            check_invariants: plan.check_invariants,
+        };
+        let application = MutexApplication::new(
+            plan.workload.clone(),
+            self.view,
+            entry.clients(self.view),
+            plan.entries,
+            plan.hold,
+            plan.holder,
+            plan.seed,
+        );
+        simulate(&setup, application, self.progress)
+    }
+}
