@@ -19,7 +19,7 @@ impl Fingerprint {
     }
 
     /// Takes in an event. What a message says is taken in by hashing it into the fingerprint.
-    #[inline]
+    #[inline(always)]
     pub fn event(&mut self, event: &Event) {
         let Event { at, seat, what } = *event;
         let place = u64::from(seat.0);

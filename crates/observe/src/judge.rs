@@ -89,8 +89,8 @@ impl Judge {
         }
     }
 
-    /// Takes in an event.
-    #[inline]
+    /// Takes in an event. Inlined, so that a runner which knows what happened pays for that alone.
+    #[inline(always)]
     pub fn on(&mut self, event: &Event) {
         self.now = event.at;
         self.fingerprint.event(event);
@@ -109,6 +109,7 @@ impl Judge {
         content.hash(&mut self.fingerprint);
     }
 
+    #[inline(never)]
     fn on_rare(&mut self, event: &Event) {
         self.exclusion.on(event);
         self.fences.on(event);

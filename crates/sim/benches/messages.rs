@@ -1,57 +1,206 @@
-//! temporary
-use conclave_algorithms::mutex::{Answers, RicartAgrawala};
-use conclave_core::{Seat, View};
-use conclave_observe::{JudgeOrdering, Time};
-use conclave_sim::*;
+//! How many messages a second the simulator delivers, beside a bare loop around the same state
+//! machines: what no simulator of them can exceed.
+//!
+//! `cargo bench -p conclave-sim`. Safety, liveness, fences and all measures are on; the trace and the
+//! order of grants are off. Each figure is the best of several rounds that alternate, because the
+//! machine is shared; the ratio is what counts.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use conclave_algorithms::mutex::{Answers, Maekawa, RicartAgrawala};
+use conclave_algorithms::quorum::{Construction, VotingSets};
+use conclave_core::mutex::{Command, Mutex, Notice};
+use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Seat, Start, View};
+use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
+use conclave_sim::{
+    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Recording, Setup, Stream, Workload,
+    simulate,
+};
+
+#[expect(clippy::disallowed_types, reason = "a benchmark measures real time")]
+type Instant = std::time::Instant;
+
+const N: u32 = 100;
+const ENTRIES: u64 = 50_000;
+const ROUNDS: usize = 7;
 
 fn main() {
-    for network in [
-        Network::Unit,
-        Network::Uniform { low: Time(500_000), high: Time(1_500_000) },
-        Network::Exponential { mean: Time(1_000_000) },
-    ] {
-        for _ in 0..3 {
-            let view = View::dense(1, 100);
-            let faults = FaultPlan::default();
-            let setup = Setup::<RicartAgrawala> {
-                view: &view,
-                config: &Answers::Replies,
-                network,
-                order: ChannelOrder::Fifo,
-                faults: &faults,
-                clocks: &[],
-                holder: None,
-                seed: 1,
-                limits: Limits {
-                    events: u64::MAX,
-                    time: Time(u64::MAX - 1),
-                    patience: Time(u64::MAX),
-                },
-                ordering: JudgeOrdering::No,
-                promises_order: true,
-                recording: Recording::Nothing,
-                check_invariants: false,
-            };
-            let clients = (0..100).map(Seat::at).collect();
-            let app = MutexApplication::new(
-                Workload::Contend,
-                &view,
-                clients,
-                100_000,
-                Time::DELAY,
-                None,
-                1,
-            );
-            let start = std::time::Instant::now();
-            let outcome = simulate(&setup, app, &mut |_| {});
-            let took = start.elapsed();
-            let delivered = outcome.report.bandwidth.delivered();
-            println!(
-                "{network} {:?} {} messages, {:.1} M/s",
-                outcome.report.verdict,
-                delivered,
-                delivered as f64 / took.as_secs_f64() / 1e6
-            );
+    let uniform = Network::Uniform { low: Time(500_000), high: Time(1_500_000) };
+    let exponential = Network::Exponential { mean: Time(1_000_000) };
+    println!("Ricart-Agrawala, N = {N}, {ENTRIES} entries, everybody contending; best of {ROUNDS}");
+    println!("{:<24} {:>14} {:>14} {:>7}", "network", "bare loop", "simulator", "ratio");
+    for network in [Network::Unit, uniform, exponential] {
+        let (mut bare, mut full) = (0.0_f64, 0.0_f64);
+        for _ in 0..ROUNDS {
+            bare = bare.max(rate(|| bare_loop(network)));
+            full = full.max(rate(|| delivered(&ricart_agrawala(network))));
+        }
+        let name = network.to_string();
+        println!("{name:<24} {bare:>10.1} M/s {full:>10.1} M/s {:>7.2}", full / bare);
+    }
+    let start = Instant::now();
+    let report = maekawa(10_000);
+    assert_eq!(report.verdict, Verdict::Ok);
+    println!(
+        "\nMaekawa, N = 10000, all contending, one entry each: {} messages in {:.2} s",
+        report.bandwidth.delivered(),
+        start.elapsed().as_secs_f64()
+    );
+    for entries in [20_000, 200_000] {
+        simulated::<RicartAgrawala>(N, &Answers::Replies, Network::Unit, entries);
+        println!("peak memory after {entries:>6} entries of Ricart-Agrawala: {}", peak_memory());
+    }
+}
+
+/// Millions a second.
+fn rate(run: impl Fn() -> u64) -> f64 {
+    let start = Instant::now();
+    let messages = run();
+    messages as f64 / start.elapsed().max(Duration::from_nanos(1)).as_secs_f64() / 1e6
+}
+
+fn delivered(report: &Report) -> u64 {
+    assert_eq!(report.verdict, Verdict::Ok);
+    report.bandwidth.delivered()
+}
+
+fn ricart_agrawala(network: Network) -> Report {
+    simulated::<RicartAgrawala>(N, &Answers::Replies, network, ENTRIES)
+}
+
+fn maekawa(n: u32) -> Report {
+    let sets = VotingSets::build(Construction::Grid, &View::dense(1, n)).expect("grids fit any N");
+    simulated::<Maekawa>(n, &sets, Network::Unit, n.into())
+}
+
+fn simulated<P: Mutex>(n: u32, config: &P::Config, network: Network, entries: u64) -> Report {
+    let view = View::dense(1, n);
+    let setup = Setup::<P> {
+        view: &view,
+        config,
+        network,
+        order: ChannelOrder::Fifo,
+        faults: &FaultPlan::default(),
+        clocks: &[],
+        holder: None,
+        seed: 1,
+        limits: Limits { events: u64::MAX, time: Time(u64::MAX - 1), patience: Time::NEVER },
+        ordering: JudgeOrdering::No,
+        promises_order: true,
+        recording: Recording::Nothing,
+        check_invariants: false,
+    };
+    let clients = (0..view.len()).map(Seat::at).collect();
+    let application =
+        MutexApplication::new(Workload::Contend, &view, clients, entries, Time::DELAY, None, 1);
+    simulate(&setup, application, &mut |_| {}).report
+}
+
+/// The same machines with nothing around them but a queue: no judge, no measures, no faults, no FIFO.
+fn bare_loop(network: Network) -> u64 {
+    match network {
+        Network::Unit => bare(&mut VecDeque::new()),
+        _ => bare(&mut Heap {
+            network,
+            stream: Stream::new(1, "bare"),
+            now: 0,
+            pushed: 0,
+            order: BinaryHeap::new(),
+            letters: Vec::new(),
+            free: Vec::new(),
+        }),
+    }
+}
+
+/// From whom, to whom, what.
+type Letter = (ProcessId, ProcessId, <RicartAgrawala as Protocol>::Message);
+
+trait Queue {
+    fn push(&mut self, letter: Letter);
+    fn pop(&mut self) -> Option<Letter>;
+}
+
+impl Queue for VecDeque<Letter> {
+    fn push(&mut self, letter: Letter) {
+        self.push_back(letter);
+    }
+
+    fn pop(&mut self) -> Option<Letter> {
+        self.pop_front()
+    }
+}
+
+/// A heap of small keys; the letters stay where they are.
+struct Heap {
+    network: Network,
+    stream: Stream,
+    now: u64,
+    pushed: u32,
+    order: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    letters: Vec<Option<Letter>>,
+    free: Vec<u32>,
+}
+
+impl Queue for Heap {
+    fn push(&mut self, letter: Letter) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.letters.push(None);
+            u32::try_from(self.letters.len() - 1).expect("few letters are in flight")
+        });
+        self.letters[slot as usize] = Some(letter);
+        self.pushed = self.pushed.wrapping_add(1);
+        let at = self.now + self.network.draw(&mut self.stream).0;
+        self.order.push(Reverse((at, self.pushed, slot)));
+    }
+
+    fn pop(&mut self) -> Option<Letter> {
+        let Reverse((at, _, slot)) = self.order.pop()?;
+        self.now = at;
+        self.free.push(slot);
+        self.letters[slot as usize].take()
+    }
+}
+
+fn bare(queue: &mut impl Queue) -> u64 {
+    let view = View::dense(1, N);
+    let mut out = Effects::<RicartAgrawala>::new();
+    let start =
+        |&me| RicartAgrawala::start(Start::founding(me, &view, &Answers::Replies), &mut out);
+    let mut processes: Vec<RicartAgrawala> = view.members().iter().map(start).collect();
+    let mut commands: VecDeque<(ProcessId, Command)> =
+        view.members().iter().map(|&me| (me, Command::Enter)).collect();
+    let (mut messages, mut entries) = (0, 0);
+    loop {
+        let (me, input) = if let Some((me, command)) = commands.pop_front() {
+            (me, Input::Command(command))
+        } else if let Some((from, to, message)) = queue.pop() {
+            messages += 1;
+            (to, Input::Message { from, message })
+        } else {
+            return messages;
+        };
+        processes[me.0 as usize - 1].on(input, &mut out);
+        for effect in out.drain() {
+            match effect {
+                Effect::Send { to, message, .. } => queue.push((me, to, message)),
+                Effect::Notify(Notice::Entered { .. }) => commands.push_back((me, Command::Leave)),
+                Effect::Notify(Notice::Left) => {
+                    entries += 1;
+                    if entries + u64::from(N) <= ENTRIES {
+                        commands.push_back((me, Command::Enter));
+                    }
+                }
+                Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+            }
         }
     }
+}
+
+/// What the operating system says this process ever needed.
+fn peak_memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    line.map_or("unknown here".into(), |line| line["VmHWM:".len()..].trim().to_owned())
 }

@@ -10,6 +10,8 @@ use conclave_observe::Time;
 #[derive(Debug)]
 pub struct Agenda<C, T> {
     heap: BinaryHeap<Reverse<Entry<C, T>>>,
+    /// When the first of them is due: asked for with every message, so it is kept at hand.
+    next: (Time, Rank),
     pushed: u64,
     commands: usize,
 }
@@ -35,6 +37,9 @@ pub enum Rank {
     Timer,
 }
 
+/// Later than anything.
+const NOTHING: (Time, Rank) = (Time::NEVER, Rank::Timer);
+
 #[derive(Debug)]
 struct Entry<C, T> {
     key: (Time, Rank, u64),
@@ -43,7 +48,7 @@ struct Entry<C, T> {
 
 impl<C, T> Agenda<C, T> {
     pub fn new() -> Self {
-        Self { heap: BinaryHeap::new(), pushed: 0, commands: 0 }
+        Self { heap: BinaryHeap::new(), next: NOTHING, pushed: 0, commands: 0 }
     }
 
     pub fn push(&mut self, at: Time, item: Item<C, T>) {
@@ -55,20 +60,19 @@ impl<C, T> Agenda<C, T> {
         self.commands += usize::from(rank == Rank::Command);
         self.heap.push(Reverse(Entry { key: (at, rank, self.pushed), item }));
         self.pushed += 1;
+        self.next = self.next.min((at, rank));
     }
 
     /// When the next item is due, and how it ranks among equals.
     #[inline]
     pub fn next(&self) -> (Time, Rank) {
-        self.heap.peek().map_or((Time::NEVER, Rank::Timer), |Reverse(entry)| {
-            let (at, rank, _) = entry.key;
-            (at, rank)
-        })
+        self.next
     }
 
     pub fn pop(&mut self) -> Option<(Time, Item<C, T>)> {
         let Reverse(Entry { key: (at, rank, _), item }) = self.heap.pop()?;
         self.commands -= usize::from(rank == Rank::Command);
+        self.next = self.heap.peek().map_or(NOTHING, |Reverse(entry)| (entry.key.0, entry.key.1));
         Some((at, item))
     }
 

@@ -105,15 +105,35 @@ where
     A: Application<P>,
 {
     match setup.network {
-        Network::Unit => World::new(setup, application, UnitWire::new()).run(progress),
+        Network::Unit => on_wire(setup, application, UnitWire::new(), progress),
         network => {
             let wire = TimedWire::new(network, setup.order, setup.view.len(), setup.seed);
-            World::new(setup, application, wire).run(progress)
+            on_wire(setup, application, wire, progress)
         }
     }
 }
 
-struct World<'a, P: Protocol, A, W> {
+/// Chooses the loop: one that records, or one that does not even ask.
+fn on_wire<P, A, W>(
+    setup: &Setup<'_, P>,
+    application: A,
+    wire: W,
+    progress: &mut dyn FnMut(u64),
+) -> Outcome
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    A: Application<P>,
+    W: Wire<P::Message>,
+{
+    match setup.recording {
+        Recording::Nothing => World::<P, A, W, false>::new(setup, application, wire).run(progress),
+        Recording::Everything => {
+            World::<P, A, W, true>::new(setup, application, wire).run(progress)
+        }
+    }
+}
+
+struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     setup: &'a Setup<'a, P>,
     application: A,
     desk: Desk<P::Command>,
@@ -132,11 +152,15 @@ struct World<'a, P: Protocol, A, W> {
     timer_settings: u64,
     out: Effects<P>,
     numbers: MessageNumbers,
-    watch: Watch,
+    watch: Watch<RECORDS>,
     faults: Faults,
     /// Messages in flight that belong to a call: all but those of upkeep.
     calls_in_flight: u64,
     events: u64,
+    /// Whether the plan has pauses at all.
+    has_pauses: bool,
+    /// Whether an application was told something that the judge may have had enough of.
+    has_news: bool,
 }
 
 /// Something that arrived during a pause.
@@ -146,11 +170,12 @@ enum Held<P: Protocol> {
     Timer { timer: P::Timer, setting: u64 },
 }
 
-/// The judge and the recorder.
-struct Watch {
+/// The judge and the recorder, which is there or not once and for all, so that a run which is not
+/// recorded does not pay for the question.
+struct Watch<const RECORDS: bool> {
     now: Time,
     judge: Judge,
-    records: Option<Vec<Record>>,
+    records: Vec<Record>,
 }
 
 /// The faults under way.
@@ -184,7 +209,7 @@ struct Cut {
     one_way: bool,
 }
 
-impl<'a, P, A, W> World<'a, P, A, W>
+impl<'a, P, A, W, const RECORDS: bool> World<'a, P, A, W, RECORDS>
 where
     P: Protocol<Command: Observable, Notice: Observable>,
     A: Application<P>,
@@ -192,7 +217,6 @@ where
 {
     fn new(setup: &'a Setup<'a, P>, application: A, wire: W) -> Self {
         let members = setup.view.len();
-        let recording = setup.recording == Recording::Everything;
         let judge = Judge::new(members, P::Message::KINDS, setup.ordering);
         let mut agenda = Agenda::new();
         Self {
@@ -206,13 +230,15 @@ where
             to_self: VecDeque::new(),
             timers: BTreeMap::new(),
             timer_settings: 0,
-            out: if recording { Effects::explained() } else { Effects::new() },
+            out: if RECORDS { Effects::explained() } else { Effects::new() },
             numbers: MessageNumbers::default(),
-            watch: Watch { now: Time::ZERO, judge, records: recording.then(Vec::new) },
+            watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
             faults: Faults::plan(setup, &mut agenda),
             agenda,
             calls_in_flight: 0,
             events: 0,
+            has_pauses: !setup.faults.pauses.is_empty(),
+            has_news: false,
         }
     }
 
@@ -259,8 +285,8 @@ where
     /// Lets the next thing happen; says how the run ended if nothing more is to come of it.
     #[inline]
     fn step(&mut self) -> Option<Ending> {
-        if let Some(flight) = self.to_self.pop_front() {
-            self.deliver(flight);
+        if !self.to_self.is_empty() {
+            self.take_from_self();
             return None;
         }
         if self.calls_in_flight == 0 {
@@ -296,7 +322,17 @@ where
                 self.arrive(flight);
             }
         }
-        self.watch.judge.has_seen_enough().then_some(Ending::Stopped)
+        if std::mem::take(&mut self.has_news) && self.watch.judge.has_seen_enough() {
+            return Some(Ending::Stopped);
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn take_from_self(&mut self) {
+        if let Some(flight) = self.to_self.pop_front() {
+            self.deliver(flight);
+        }
     }
 
     /// Whether only faults that have not begun could still change anything: a deadlock that came
@@ -315,7 +351,7 @@ where
     }
 
     fn is_anyone_paused(&self) -> bool {
-        !self.faults.actions.is_empty() && self.paused.iter().any(Option::is_some)
+        self.has_pauses && self.paused.iter().any(Option::is_some)
     }
 
     fn do_due(&mut self) {
@@ -337,8 +373,8 @@ where
             held.push_back(Held::Command { incarnation, command });
             return;
         }
-        let input = self.watch.event(seat, command.what());
-        self.process_input(seat, Input::Command(command), input);
+        self.watch.event(seat, command.what());
+        self.process_input(seat, Input::Command(command));
     }
 
     fn timer(&mut self, seat: Seat, timer: P::Timer, setting: u64) {
@@ -350,12 +386,12 @@ where
             return;
         }
         self.timers.remove(&(seat, timer));
-        let input = self.watch.event(seat, What::TimerFired);
-        self.process_input(seat, Input::Timer(timer), input);
+        self.watch.event(seat, What::TimerFired);
+        self.process_input(seat, Input::Timer(timer));
     }
 
     /// A message reaches the door of its receiver.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, flight: Flight<P::Message>) {
         if self.faults.touch_messages
             && let Some(label) = self.faults.cut_between(flight.from, flight.to)
@@ -364,14 +400,16 @@ where
             self.lose(&flight, LossCause::Partition);
             return;
         }
-        if let Some(held) = &mut self.paused[flight.to.index()] {
+        if self.has_pauses
+            && let Some(held) = &mut self.paused[flight.to.index()]
+        {
             held.push_back(Held::Message(flight));
             return;
         }
         self.deliver(flight);
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, flight: Flight<P::Message>) {
         let Flight { id: message, from, to, message: content } = flight;
         if self.processes[to.index()].is_none() {
@@ -379,17 +417,15 @@ where
             return self.lose(&flight, LossCause::ReceiverDown);
         }
         let kind = content.kind();
-        let event =
-            Event { at: self.watch.now, seat: to, what: What::Received { message, from, kind } };
-        self.watch.judge.on(&event);
-        let input = self.watch.record(event, || Some(format!("{content:?}")));
+        let text = || Some(format!("{content:?}"));
+        self.watch.event_with(to, What::Received { message, from, kind }, text);
         let from = self.setup.view.at(from);
-        self.process_input(to, Input::Message { from, message: content }, input);
+        self.process_input(to, Input::Message { from, message: content });
     }
 
-    /// The one place where a protocol takes a step.
-    #[inline]
-    fn process_input(&mut self, seat: Seat, input: Input<P>, record: Option<usize>) {
+    /// The one place where a protocol takes a step. The event that it answers was seen just before.
+    #[inline(always)]
+    fn process_input(&mut self, seat: Seat, input: Input<P>) {
         let Some(process) = &mut self.processes[seat.index()] else { return };
         process.on(input, &mut self.out);
         if self.setup.check_invariants
@@ -398,12 +434,16 @@ where
             let (id, now) = (self.setup.view.at(seat), self.watch.now);
             panic!("invariant broken at process {id}, time {now}: {broken}\n{process:#?}");
         }
-        self.watch.explain(record, &mut self.out);
-        self.perform(seat);
+        if RECORDS && let Some(record) = self.watch.records.last_mut() {
+            record.rules = self.out.take_rules().into_iter().map(Cow::Borrowed).collect();
+        }
+        if !self.out.is_empty() {
+            self.perform(seat);
+        }
     }
 
     /// Performs all effects of a step, in order.
-    #[inline]
+    #[inline(never)]
     fn perform(&mut self, seat: Seat) {
         let mut out = std::mem::take(&mut self.out);
         // A multicast is one transmission, however many copies leave this process.
@@ -417,6 +457,7 @@ where
                     is_transmitted |= to != seat;
                 }
                 Effect::Notify(notice) => {
+                    self.has_news = true;
                     self.watch.event(seat, notice.what());
                     self.application.on_notice(seat, &notice, self.desk.at(self.watch.now));
                     self.take_orders();
@@ -436,14 +477,12 @@ where
         self.out = out;
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, from: Seat, to: Seat, message: P::Message, copy: bool) {
         let (id, kind) = (self.numbers.next_id(), message.kind());
-        let what = What::Sent { message: id, to, kind, copy };
-        let event = Event { at: self.watch.now, seat: from, what };
-        self.watch.judge.on(&event);
+        let text = || Some(format!("{message:?}"));
+        self.watch.event_with(from, What::Sent { message: id, to, kind, copy }, text);
         self.watch.judge.on_content(&message);
-        self.watch.record(event, || Some(format!("{message:?}")));
         let flight = Flight { id, from, to, message };
         if from == to {
             self.to_self.push_back(flight);
@@ -526,8 +565,8 @@ where
                 Held::Command { incarnation, command } => self.command(seat, incarnation, command),
                 Held::Timer { timer, setting } => self.timer(seat, timer, setting),
             }
-            while let Some(flight) = self.to_self.pop_front() {
-                self.deliver(flight);
+            while !self.to_self.is_empty() {
+                self.take_from_self();
             }
         }
     }
@@ -570,7 +609,7 @@ where
             report: self.watch.judge.finish(ending, self.setup.promises_order),
             faults: faults.map(|(label, &count)| FiredFault { label, count }).collect(),
             diagnosis,
-            records: self.watch.records.unwrap_or_default(),
+            records: self.watch.records,
             events: self.events,
         }
     }
@@ -599,26 +638,18 @@ fn is_call<M: Message>(message: &M) -> bool {
     M::KINDS[usize::from(message.kind())].phase != Phase::Upkeep
 }
 
-impl Watch {
-    fn event(&mut self, seat: Seat, what: What) -> Option<usize> {
+impl<const RECORDS: bool> Watch<RECORDS> {
+    fn event(&mut self, seat: Seat, what: What) {
+        self.event_with(seat, what, || None);
+    }
+
+    /// Shows an event to the judge, and keeps it where events are kept.
+    #[inline(always)]
+    fn event_with(&mut self, seat: Seat, what: What, text: impl FnOnce() -> Option<String>) {
         let event = Event { at: self.now, seat, what };
         self.judge.on(&event);
-        self.record(event, || None)
-    }
-
-    /// Keeps an event, where events are kept; says where.
-    #[inline]
-    fn record(&mut self, event: Event, text: impl FnOnce() -> Option<String>) -> Option<usize> {
-        let records = self.records.as_mut()?;
-        records.push(Record { event, text: text(), rules: Vec::new() });
-        Some(records.len() - 1)
-    }
-
-    /// Puts the rules that fired to the event that fired them.
-    #[inline]
-    fn explain<P: Protocol>(&mut self, record: Option<usize>, out: &mut Effects<P>) {
-        if let (Some(records), Some(record)) = (&mut self.records, record) {
-            records[record].rules = out.take_rules().into_iter().map(Cow::Borrowed).collect();
+        if RECORDS {
+            self.records.push(Record { event, text: text(), rules: Vec::new() });
         }
     }
 }

@@ -322,6 +322,7 @@ impl RicartAgrawala {
 }
 
 /// Strikes `from` from those who have not answered.
+#[inline]
 fn hear(silent: &mut Option<SeatSet>, view: &View, from: ProcessId) {
     if let (Some(silent), Some(seat)) = (silent, view.seat(from)) {
         silent.remove(seat);

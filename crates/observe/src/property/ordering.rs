@@ -50,6 +50,7 @@ impl Ordering {
     }
 
     /// Takes in an event.
+    #[inline(never)]
     pub fn on(&mut self, event: &Event) {
         let seat = event.seat;
         match event.what {
