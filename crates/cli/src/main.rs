@@ -41,10 +41,11 @@ fn refuse_usage(error: &clap::Error) -> ExitCode {
     let lines = text.lines().map(str::trim);
     let said: Vec<&str> = lines
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-        .filter(|line| !line.is_empty())
+        // How to pass a word that looks like an option is not what anybody wanted to know.
+        .filter(|line| !line.is_empty() && !line.contains("as a value, use '--"))
         .map(|line| line.trim_start_matches("error: "))
         .collect();
-    refuse(&format!("{}; try --help", said.join(" ")))
+    refuse(&format!("{}; try --help", said.join(" ").replace(" tip: ", "; ")))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -48,6 +48,14 @@ impl Unit {
         }
     }
 
+    /// The word for one of it, where people read.
+    pub fn one(self) -> &'static str {
+        match self {
+            Unit::Delays => "delay",
+            Unit::Nanoseconds => "ms",
+        }
+    }
+
     /// Nanoseconds as a number of this unit.
     pub fn count(self, nanoseconds: f64) -> f64 {
         match self {

@@ -177,7 +177,7 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
     line(
         "throughput",
         match report.delays.throughput() {
-            Some(rate) => format!("{} entries per {}", number(rate), unit.trim_end_matches('s')),
+            Some(rate) => format!("{} entries per {}", number(rate), Unit::of(plan.network).one()),
             None => "too few entries to tell".into(),
         },
     )?;

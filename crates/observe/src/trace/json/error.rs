@@ -91,7 +91,8 @@ pub(super) enum Flaw {
     /// A return of one that was there.
     #[error("process {0} returns without having been down; it has to have `crashed` first")]
     NotDown(ProcessId),
-    /// An entry without a request of its own.
+    /// An entry without a request of its own. Only the first may be, of one that is inside from the
+    /// beginning.
     #[error(
         "process {0} enters without asking; each `entered` has a `requested` of its own before it"
     )]

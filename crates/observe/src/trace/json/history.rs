@@ -13,6 +13,9 @@ use crate::{Event, MessageId, Time, What};
 pub(super) struct History {
     view: View,
     now: Time,
+    /// Whether nothing happened but what processes sent as they started: only then may one be shown
+    /// as entering without having asked, which is how a run says who is inside from the start.
+    is_beginning: bool,
     /// By seat.
     places: Vec<Place>,
     /// Every message ever sent: its number is never used again.
@@ -39,7 +42,7 @@ impl History {
     pub(super) fn new(view: View) -> Self {
         let place = Place { is_down: false, has_asked: false, may_leave: true };
         let places = vec![place; view.len()];
-        Self { view, now: Time::ZERO, places, messages: BTreeMap::new() }
+        Self { view, now: Time::ZERO, is_beginning: true, places, messages: BTreeMap::new() }
     }
 
     /// Who takes part.
@@ -84,6 +87,8 @@ impl History {
 
     fn on_place(&mut self, seat: Seat, what: What) -> Result<(), Flaw> {
         let (id, place) = (self.view.at(seat), &mut self.places[seat.index()]);
+        let is_beginning = self.is_beginning;
+        self.is_beginning &= matches!(what, What::Sent { .. });
         match what {
             What::Returned if !place.is_down => return Err(Flaw::NotDown(id)),
             What::Returned => place.is_down = false,
@@ -95,7 +100,9 @@ impl History {
             _ if place.is_down => return Err(Flaw::Down(id)),
             What::Crashed => *place = Place { is_down: true, has_asked: false, may_leave: false },
             What::Requested => place.has_asked = true,
-            What::Entered { .. } if !place.has_asked => return Err(Flaw::NotAsked(id)),
+            What::Entered { .. } if !place.has_asked && !is_beginning => {
+                return Err(Flaw::NotAsked(id));
+            }
             What::Entered { .. } => {
                 place.has_asked = false;
                 place.may_leave = true;

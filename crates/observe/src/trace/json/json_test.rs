@@ -198,6 +198,19 @@ fn whoever_is_inside_from_the_beginning_may_leave_once_without_having_entered() 
 }
 
 #[test]
+fn whoever_is_inside_from_the_beginning_may_enter_without_asking_before_all_others() {
+    let enter = What::Entered { fence: Fence(0) };
+    let first = vec![record(0, 0, sent(1, 1, 0, false)), record(0, 1, enter)];
+    let trace = Trace { header: header(), records: first.clone() };
+    assert_eq!(read(&write(&trace)), Ok(trace));
+    for before in [What::Requested, enter, What::Paused] {
+        let records = vec![record(0, 0, before), record(0, 1, enter)];
+        let told = read(&write(&Trace { header: header(), records })).unwrap_err().to_string();
+        assert!(told.starts_with("line 3: process 12 enters without asking;"), "{told}");
+    }
+}
+
+#[test]
 fn what_becomes_of_the_messages_of_the_dead_can_still_be_told() {
     let records = vec![
         record(0, 0, sent(1, 1, 0, false)),

@@ -228,7 +228,7 @@ fn a_record_that_cannot_follow_those_before_it_is_refused() {
             0,
             "process 3 returns without having been down; it has to have `crashed` first",
         ),
-        (&[], inside[1].1, 0, &format!("process 3 {asking}")),
+        (&[inside[0]], inside[1].1, 1, &format!("process 12 {asking}")),
         (&inside, inside[1].1, 0, &format!("process 3 {asking}")),
         (
             &[(0, What::Requested), (0, What::Crashed), (0, What::Returned)],

@@ -1,0 +1,185 @@
+//! Each fault alone changes a verdict or a measure; and the same run without it does not.
+
+use conclave_algorithms::catalogue::{self, Entry};
+use conclave_cli::plan::{Done, Plan};
+use conclave_core::{ProcessId, View};
+use conclave_observe::{Time, Verdict};
+use conclave_sim::{ChannelOrder, FaultPlan, Network, Scenario, Workload};
+
+fn plan(algorithm: &str, n: u32) -> Plan {
+    Plan::new(catalogue::find(algorithm).unwrap(), View::dense(1, n))
+}
+
+/// A plan whose requests and faults are written down.
+fn scripted(algorithm: &str, scenario: &str) -> Plan {
+    let scenario: Scenario = scenario.parse().unwrap();
+    let clients = scenario.view.clone().unwrap();
+    let mut plan = Plan::new(catalogue::find(algorithm).unwrap(), clients);
+    plan.workload = Workload::Script(scenario.requests);
+    plan.faults = scenario.faults;
+    plan
+}
+
+fn run(plan: Plan) -> Done {
+    plan.faults.check(&plan.entry.view_of(&plan.clients).unwrap()).unwrap();
+    plan.run(&mut |_| {}).unwrap()
+}
+
+fn verdict(plan: Plan) -> Verdict {
+    run(plan).outcome.report.verdict
+}
+
+fn reason(done: &Done) -> String {
+    done.outcome.diagnosis.as_ref().unwrap().sentence(|seat| done.view.at(seat))
+}
+
+/// The verdicts without the faults, and with them.
+fn without_and_with(plan: Plan) -> (Verdict, Verdict) {
+    let calm = Plan { faults: FaultPlan::default(), ..plan.clone() };
+    let done = run(plan);
+    assert!(done.outcome.faults.iter().all(|it| it.count > 0), "{:?}", done.outcome.faults);
+    (verdict(calm), done.outcome.report.verdict)
+}
+
+#[test]
+fn a_crash_alone_stalls_those_who_need_the_dead() {
+    let script = "n 3\nrequest 1@0ms\nrequest 2@10ms\ncrash 3@5ms";
+    for name in ["ricart-agrawala", "lamport", "token-ring"] {
+        assert_eq!(without_and_with(scripted(name, script)), (Verdict::Ok, Verdict::Stalled), "{name}");
+    }
+}
+
+#[test]
+fn a_return_alone_makes_a_coordinator_forget_its_holder() {
+    let stays_dead = "n 2\nrequest 1@0ms hold 20ms\nrequest 2@7ms\ncrash 0@5ms";
+    let returns = format!("{stays_dead}\nreturn 0@6ms");
+    assert_eq!(verdict(scripted("central", stays_dead)), Verdict::Stalled);
+    assert_eq!(verdict(scripted("central", &returns)), Verdict::Violated);
+}
+
+#[test]
+fn a_pause_alone_delays_a_hand_over_and_breaks_nothing() {
+    let longest = |faults: FaultPlan| {
+        let report = run(Plan { faults, ..plan("ricart-agrawala", 5) }).outcome.report;
+        assert_eq!(report.verdict, Verdict::Ok);
+        report.delays.sync.max().unwrap()
+    };
+    let pauses = vec!["2@3ms..50ms".parse().unwrap()];
+    assert_eq!(longest(FaultPlan::default()), Time::delays(1));
+    assert_eq!(longest(FaultPlan { pauses, ..FaultPlan::default() }), Time::delays(47));
+}
+
+#[test]
+fn a_partition_alone_stalls_and_one_that_ends_before_anybody_asks_does_not() {
+    let cut = |span: &str| {
+        let script = format!("n 4\nrequest 1@10ms\npartition 1,2/3,4@{span}");
+        verdict(scripted("ricart-agrawala", &script))
+    };
+    assert_eq!(cut("5ms..20ms"), Verdict::Stalled);
+    assert_eq!(cut("5ms..9ms"), Verdict::Ok);
+}
+
+#[test]
+fn a_one_way_partition_alone_cuts_one_way() {
+    let cut = |sides: &str| {
+        let script = format!("n 3\nrequest 1@10ms\npartition {sides}@5ms..20ms");
+        run(scripted("central", &script)).outcome.report.verdict
+    };
+    // The request goes from 1 to 0, the grant from 0 to 1.
+    assert_eq!(cut("1>0"), Verdict::Stalled);
+    assert_eq!(cut("0>1"), Verdict::Stalled);
+    assert_eq!(cut("2>0"), Verdict::Ok);
+    // A release that does not arrive keeps the next one out; a grant that need not come does not.
+    let release = |sides: &str| {
+        let script = format!("n 2\nrequest 1@0ms hold 5ms\nrequest 2@20ms\npartition {sides}@6ms..9ms");
+        verdict(scripted("central", &script))
+    };
+    assert_eq!(release("1>0"), Verdict::Stalled);
+    assert_eq!(release("0>1"), Verdict::Ok);
+}
+
+#[test]
+fn loss_alone_stalls() {
+    let mut plan = plan("ricart-agrawala", 5);
+    plan.faults.loss = "0.05".parse().unwrap();
+    assert_eq!(without_and_with(plan), (Verdict::Ok, Verdict::Stalled));
+}
+
+#[test]
+fn duplication_alone_lets_two_in_where_replies_are_counted() {
+    let mut plan = plan("ricart-agrawala", 5);
+    plan.faults.duplicate = "0.2".parse().unwrap();
+    assert_eq!(without_and_with(plan), (Verdict::Ok, Verdict::Violated));
+}
+
+#[test]
+fn channels_without_order_alone_break_lamport() {
+    let two_holders = |order| {
+        (1..=20).filter(move |&seed| {
+            let network = Network::Uniform { low: Time::delays(1), high: Time::delays(20) };
+            verdict(Plan { order, network, seed, ..plan("lamport", 2) }) == Verdict::Violated
+        })
+    };
+    assert_eq!(two_holders(ChannelOrder::Fifo).count(), 0);
+    assert!(two_holders(ChannelOrder::Any).count() > 0);
+}
+
+#[test]
+fn a_fault_that_never_fires_is_told() {
+    let mut late = plan("ricart-agrawala", 3);
+    late.faults.crashes = vec!["2@1000s".parse().unwrap()];
+    late.faults.partitions = vec!["1/2@2000s..3000s".parse().unwrap()];
+    late.faults.duplicate = "0.000000001".parse().unwrap();
+    let done = run(late);
+    assert_eq!(done.outcome.report.verdict, Verdict::Ok);
+    assert_eq!(done.outcome.faults.len(), 3);
+    assert!(done.outcome.faults.iter().all(|fault| fault.count == 0), "{:?}", done.outcome.faults);
+}
+
+#[test]
+fn a_deadlock_that_came_before_a_fault_is_not_the_faults() {
+    let mut plan = plan("maekawa-plain", 3);
+    plan.faults.crashes = vec!["2@1000s".parse().unwrap()];
+    assert_eq!(verdict(plan), Verdict::Deadlock);
+}
+
+/// A crash that matters, one sentence that says why, and a crash of a bystander that does not.
+#[test]
+fn every_algorithm_stalls_on_a_crash_that_matters_and_not_on_a_bystanders() {
+    // (algorithm, a crash that matters, what is said of it, the crash of a bystander)
+    let table = [
+        ("central", "0@4ms", "1 waits for 0; but 0 crashed at 4 ms", "3@4ms"),
+        ("central-queued", "0@4ms", "1 waits for 0; but 0 crashed at 4 ms", "3@4ms"),
+        ("token-ring", "5@4ms", "6 waits for 5; but 5 crashed at 4 ms", "5@14ms"),
+        ("token-ring-resting", "9@4ms", "1 waits for 9; but 9 crashed at 4 ms", "9@30ms"),
+        ("lamport", "3@4ms", "1 waits for 3; but 3 crashed at 4 ms", "3@14ms"),
+        ("ricart-agrawala", "3@4ms", "1 waits for 3; but 3 crashed at 4 ms", "3@14ms"),
+        ("ricart-agrawala-deferred", "3@4ms", "1 waits for 3; but 3 crashed at 4 ms", "3@14ms"),
+        ("maekawa-plain", "3@4ms", "1 waits for 3; but 3 crashed at 4 ms", "5@4ms"),
+        ("maekawa", "3@4ms", "1 waits for 3; but 3 crashed at 4 ms", "5@4ms"),
+    ];
+    let named: Vec<&str> = table.iter().map(|row| row.0).collect();
+    let all: Vec<&str> = catalogue::ALL.iter().map(|entry: &&Entry| entry.name).collect();
+    assert_eq!(named, all, "a row for every algorithm");
+    for (name, matters, says, bystander) in table {
+        // First 2, so that a token that rests does so at 2, and 1 must call it past all others.
+        let script = "n 9\nrequest 2@0ms\nrequest 1@10ms hold 20ms";
+        let done = run(scripted(name, &format!("{script}\ncrash {matters}")));
+        assert_eq!(done.outcome.report.verdict, Verdict::Stalled, "{name}, crash {matters}");
+        assert!(reason(&done).contains(says), "{name}: {}", reason(&done));
+        let done = run(scripted(name, &format!("{script}\ncrash {bystander}")));
+        assert_eq!(done.outcome.report.verdict, Verdict::Ok, "{name}, crash {bystander}");
+        assert_eq!(done.outcome.faults[0].count, 1, "{name}: the bystander did crash");
+    }
+}
+
+#[test]
+fn whoever_answers_deferred_is_not_suspected() {
+    let script = "n 3\nrequest 2@0ms hold 50ms\nrequest 1@10ms\ncrash 3@5ms";
+    let done = run(scripted("ricart-agrawala-deferred", script));
+    assert_eq!(reason(&done), "1 waits for 3; but 3 crashed at 5 ms and will never answer");
+    let plain = run(scripted("ricart-agrawala", script));
+    let waits: Vec<ProcessId> =
+        plain.outcome.diagnosis.unwrap().path.iter().map(|&seat| plain.view.at(seat)).collect();
+    assert_eq!(waits, [1, 3].map(ProcessId));
+}

@@ -1,0 +1,148 @@
+//! Messages: arrows from the true time of sending to the true time of receipt.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use conclave_core::{KindIndex, Seat};
+use conclave_observe::LossCause;
+use conclave_observe::trace::Trace;
+
+use super::frame::Frame;
+use crate::geometry::{Direction, Point, Px, Room, px};
+use crate::history::{Flight, History};
+use crate::placer::Placer;
+use crate::scene::{Arrow, Fate, Label, LabelRole};
+use crate::{style, text};
+
+/// How far a second arrow between the same ends is bent aside.
+const BOW: Px = px(13);
+/// No text longer than that is written along an arrow.
+const LETTERS_MOST: usize = 30;
+
+/// The arrows.
+pub(super) fn lay(trace: &Trace, history: &History, frame: &Frame) -> Vec<Arrow> {
+    let mut twins: BTreeMap<(Seat, Seat, Px, Px), i64> = BTreeMap::new();
+    let flights = history.flights.iter();
+    flights
+        .filter(|flight| frame.sees(flight.sent, flight.until()))
+        .filter_map(|flight| {
+            let mut arrow = arrow(trace, flight, history, frame)?;
+            let twin = twins
+                .entry((arrow.from, arrow.to, arrow.tail.x, arrow.head.x))
+                .and_modify(|twin| *twin += 1)
+                .or_default();
+            // Straight, then by turns to one side and the other, further each time.
+            arrow.bow = BOW * ((*twin + 1) / 2) * if *twin % 2 == 1 { 1 } else { -1 };
+            Some(arrow)
+        })
+        .collect()
+}
+
+fn arrow(trace: &Trace, flight: &Flight, history: &History, frame: &Frame) -> Option<Arrow> {
+    let sender = Point::new(frame.scale.x(flight.sent), frame.y(flight.from)?);
+    let arrival = match flight.fate {
+        // Nothing is known of its end but that it comes after that of the picture.
+        Fate::InFlight => {
+            let least = frame.right + frame.scale.width(history.delay) / 4;
+            frame.scale.x(flight.arrival).max(least)
+        }
+        Fate::Received { .. } | Fate::Lost { .. } => frame.scale.x(flight.arrival),
+    };
+    let receiver = Point::new(arrival, frame.y(flight.to)?);
+    let end = match flight.fate {
+        Fate::Lost { cause: LossCause::Network | LossCause::Partition } => {
+            sender.towards(receiver, flight.lost_after().into())
+        }
+        _ => receiver,
+    };
+    let (enters, leaves) = (sender.x < frame.left, end.x > frame.right);
+    Some(Arrow {
+        message: flight.message,
+        kind: flight.kind,
+        from: flight.from,
+        to: flight.to,
+        sent: flight.sent,
+        fate: flight.fate,
+        is_copy: flight.is_copy,
+        text: flight.text.clone().unwrap_or_else(|| kind_name(trace, flight.kind)),
+        tail: if enters { sender.on_way(end, frame.left) } else { sender },
+        head: if leaves { sender.on_way(end, frame.right) } else { end },
+        enters,
+        leaves,
+        bow: Px::ZERO,
+    })
+}
+
+/// The name of a kind; a number, if the header does not name it.
+pub(super) fn kind_name(trace: &Trace, kind: KindIndex) -> String {
+    let known = trace.header.kinds.get(usize::from(kind));
+    known.map_or_else(|| format!("kind {kind}"), |kind| kind.name.to_string())
+}
+
+/// Tells the placer where an arrow is, and that its head must stay visible.
+pub(super) fn reserve(arrow: &Arrow, placer: &mut Placer) {
+    // A bent arrow is three straight ones, near enough.
+    let stops = [0, 33, 67, 100].map(|percent| on(arrow, percent));
+    let width = style::of_kind(arrow.kind).width;
+    match arrow.bow {
+        Px::ZERO => placer.take_arrow(&[arrow.tail, arrow.head], width),
+        _ => placer.take_arrow(&stops, width),
+    }
+    match arrow.fate {
+        _ if arrow.leaves => {}
+        Fate::Lost { .. } => placer.take(Room::square(arrow.head, style::LOSS_HALF)),
+        _ => {
+            let direction = Direction::between(stops[2], arrow.head);
+            let back = arrow.head.moved(direction, -style::HEAD, Px::ZERO);
+            placer.take(Room::line(back, arrow.head, style::HEAD_HALF));
+        }
+    }
+}
+
+/// The place that far along an arrow, bent as it is.
+fn on(arrow: &Arrow, percent: i64) -> Point {
+    let direction = Direction::between(arrow.tail, arrow.head);
+    let aside = arrow.bow * (4 * percent * (100 - percent)) / 10_000;
+    arrow.tail.towards(arrow.head, percent).moved(direction, Px::ZERO, aside)
+}
+
+/// Writes along each arrow what it says: in full, or at least its kind; if there is no room for
+/// either, its line style and the legend have to do.
+pub(super) fn label(trace: &Trace, arrows: &[Arrow], placer: &mut Placer) {
+    for (index, arrow) in arrows.iter().enumerate() {
+        let copy = if arrow.is_copy { "copy: " } else { "" };
+        let full = format!("{copy}{}", arrow.text);
+        let short = if arrow.is_copy { "copy".into() } else { kind_name(trace, arrow.kind) };
+        let texts = [full, short];
+        let fitting = texts.iter().filter(|text| text.chars().count() <= LETTERS_MOST);
+        for words in fitting {
+            if placer.put_best(places(arrow, index, words)) {
+                break;
+            }
+        }
+    }
+}
+
+/// Where along an arrow a text could stand, and how much worse than in its middle that would be.
+fn places(arrow: &Arrow, index: usize, words: &str) -> impl Iterator<Item = (usize, Label)> {
+    let direction = Direction::between(arrow.tail, arrow.head);
+    let length = arrow.tail.distance(arrow.head);
+    let half = text::width(words, style::SMALL).half();
+    let aside = style::SMALL.scaled(6, 10) + px(2);
+    let percents =
+        [(50, 0), (42, 4), (58, 4), (34, 8), (66, 8), (26, 16), (74, 16), (18, 24), (82, 24)];
+    percents
+        .into_iter()
+        .filter(move |&(percent, _)| {
+            let (before, after) = (length * percent / 100, length * (100 - percent) / 100);
+            half + px(6) <= before && half + style::HEAD <= after
+        })
+        .flat_map(move |(percent, price)| [(percent, price, -aside), (percent, price + 10, aside)])
+        .map(move |(percent, price, aside)| {
+            let center = on(arrow, percent).moved(direction, Px::ZERO, aside);
+            let role = LabelRole::Message(index);
+            (price, Label::tilted(role, words.into(), style::SMALL, center, direction))
+        })
+}

@@ -1,0 +1,86 @@
+//! Waiting and holding, and what must not be: two that hold.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::frame::Frame;
+use crate::geometry::{Area, Point, Px, px};
+use crate::history::History;
+use crate::placer::Placer;
+use crate::scene::{Bar, BarKind, ClashBand, Label, LabelRole};
+use crate::{style, text};
+
+/// The bars.
+pub(super) fn lay(history: &History, frame: &Frame) -> Vec<Bar> {
+    let stays = history.stays.iter().filter(|stay| frame.sees(stay.from, stay.to));
+    stays
+        .filter_map(|stay| {
+            let y = frame.y(stay.seat)?;
+            let left = frame.x(stay.from);
+            let right = frame.x_end(stay.to).max(left + style::BAR_LEAST);
+            let area = Area { left, top: y - style::BAR_HALF, right, bottom: y + style::BAR_HALF };
+            Some(Bar { seat: stay.seat, kind: stay.kind, from: stay.from, to: stay.to, area })
+        })
+        .collect()
+}
+
+/// Where more than one holds.
+pub(super) fn clashes(history: &History, frame: &Frame) -> Vec<ClashBand> {
+    let clashes = history.clashes.iter().filter(|clash| frame.sees(clash.from, clash.to));
+    clashes
+        .filter_map(|clash| {
+            let rows = || clash.holders.iter().filter_map(|&seat| frame.y(seat));
+            let (top, bottom) = (rows().min()?, rows().max()?);
+            let left = frame.x(clash.from);
+            let right = frame.x_end(clash.to).max(left + style::BAR_LEAST * 2);
+            let area = Area { left, top, right, bottom };
+            let (holders, from, to) = (clash.holders.clone(), clash.from, clash.to);
+            Some(ClashBand { holders, from, to, area })
+        })
+        .collect()
+}
+
+/// Writes "two holders" on or beside each of them.
+pub(super) fn label_clashes(clashes: &[ClashBand], placer: &mut Placer) {
+    for clash in clashes {
+        let words = match clash.holders.len() {
+            2 => String::from("two holders"),
+            more => format!("{more} holders"),
+        };
+        let area = &clash.area;
+        let half = text::width(&words, style::CAPTION).half() + px(6);
+        let Point { x, y } = area.center();
+        let places = [
+            (x, y),
+            (x, area.top - px(20)),
+            (x, area.bottom + px(20)),
+            (area.right + half, y),
+            (area.left - half, y),
+        ];
+        placer.put_first(places.map(|(x, y)| {
+            Label::centred(LabelRole::Clash, words.clone(), style::CAPTION, Point::new(x, y))
+        }));
+    }
+}
+
+/// Writes each holder's number on its bar, or beside it.
+pub(super) fn label_fences(bars: &[Bar], placer: &mut Placer) {
+    for bar in bars {
+        let BarKind::Holding { fence } = bar.kind else { continue };
+        let number = format!("#{fence}");
+        let (area, wide) = (&bar.area, text::width(&number, style::SMALL));
+        let Point { x, y } = area.center();
+        let place = |role, x: Px, y: Px| {
+            Label::centred(role, number.clone(), style::SMALL, Point::new(x, y))
+        };
+        let inside = [50, 70, 30, 85, 15]
+            .map(|percent| area.left + area.width() * percent / 100)
+            .into_iter()
+            .filter(|&x| x - wide.half() >= area.left && x + wide.half() <= area.right)
+            .map(|x| place(LabelRole::Fence, x, y));
+        let aside = [(x, -17), (x, 17), (area.right + wide.half() + px(3), -17)]
+            .map(|(x, dy)| place(LabelRole::FenceAside, x, y + px(dy)));
+        placer.put_first(inside.chain(aside));
+    }
+}

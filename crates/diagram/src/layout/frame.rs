@@ -1,0 +1,139 @@
+//! Where times and processes are.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use conclave_core::Seat;
+use conclave_observe::Time;
+use conclave_observe::trace::Trace;
+
+use super::lifelines;
+use crate::fold::TimeScale;
+use crate::geometry::{Area, Px, px};
+use crate::history::{History, is_within};
+use crate::style;
+
+/// Up to that many processes are all drawn; of more, only those to which something happens.
+const ROWS_ALL: usize = 32;
+/// Up to that many are drawn at their full distance.
+const ROWS_SPACIOUS: i64 = 20;
+/// What is left between the edge of the plot and the first or last moment.
+const PAD: Px = px(16);
+/// The same, where arrows cross the edge: enough to see which way they go.
+const PAD_CROSSED: Px = px(64);
+/// The least width of a plot.
+const PLOT_LEAST: Px = px(420);
+
+/// Which processes are drawn, from top to bottom.
+pub(crate) struct Rows {
+    seats: Vec<Seat>,
+    by_seat: Vec<Option<usize>>,
+}
+
+impl Rows {
+    pub fn choose(trace: &Trace, history: &History, window: (Time, Time)) -> Self {
+        let members = trace.header.members.len();
+        let mut is_drawn = vec![members <= ROWS_ALL; members];
+        let flights = history.flights.iter();
+        for flight in flights.filter(|flight| is_within(flight.sent, flight.until(), window)) {
+            is_drawn[flight.from.index()] = true;
+            is_drawn[flight.to.index()] = true;
+        }
+        let stays = history.stays.iter().map(|stay| (stay.seat, stay.from, stay.to));
+        let absences = history.absences.iter().map(|away| (away.seat, away.from, away.to));
+        for (seat, from, to) in stays.chain(absences) {
+            is_drawn[seat.index()] |= is_within(from, to, window);
+        }
+        for &(at, waiter, whom) in &history.waits {
+            is_drawn[waiter.index()] |= is_within(at, Some(at), window);
+            is_drawn[whom.index()] |= is_within(at, Some(at), window);
+        }
+        let seats: Vec<Seat> =
+            (0..members).filter(|&index| is_drawn[index]).map(Seat::at).collect();
+        let mut by_seat = vec![None; members];
+        for (row, seat) in seats.iter().enumerate() {
+            by_seat[seat.index()] = Some(row);
+        }
+        Self { seats, by_seat }
+    }
+
+    pub fn len(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// The row of a process, if it is drawn.
+    pub fn of(&self, seat: Seat) -> Option<usize> {
+        self.by_seat[seat.index()]
+    }
+
+    pub fn seats(&self) -> &[Seat] {
+        &self.seats
+    }
+}
+
+/// Where times and processes are.
+pub(crate) struct Frame {
+    pub window: (Time, Time),
+    pub scale: TimeScale,
+    pub rows: Rows,
+    /// The edges of the plot.
+    pub left: Px,
+    pub right: Px,
+    top: Px,
+    /// The distance of two lifelines.
+    pub lane: Px,
+}
+
+impl Frame {
+    pub fn new(trace: &Trace, history: &History, window: (Time, Time), rows: Rows) -> Self {
+        let seen = || {
+            let flights = history.flights.iter();
+            flights.filter(|flight| is_within(flight.sent, flight.until(), window))
+        };
+        let enters = seen().any(|flight| flight.sent < window.0);
+        let leaves = seen().any(|flight| flight.until().is_none_or(|until| until > window.1));
+        let pad = |is_crossed| if is_crossed { PAD_CROSSED } else { PAD };
+        let left = style::MARGIN + lifelines::name_width(trace, &rows) + px(10);
+        let scale = TimeScale::new(history, window, seen().count(), left + pad(enters));
+        let right = (scale.right() + pad(leaves)).max(left + PLOT_LEAST);
+        let count = i64::try_from(rows.len().max(1)).unwrap_or(i64::MAX);
+        let lane = (style::LANE * ROWS_SPACIOUS / count).clamp(style::LANE_LEAST, style::LANE);
+        Self { window, scale, rows, left, right, top: Px::ZERO, lane }
+    }
+
+    /// Moves the plot down to there.
+    pub fn set_top(&mut self, top: Px) {
+        self.top = top;
+    }
+
+    /// Where lifelines, bars and arrows are.
+    pub fn plot(&self) -> Area {
+        let bottom = self.row_top(self.rows.len());
+        Area { left: self.left, top: self.top, right: self.right, bottom }
+    }
+
+    /// Where the lane of that row begins.
+    pub fn row_top(&self, row: usize) -> Px {
+        self.top + self.lane * i64::try_from(row).unwrap_or(0)
+    }
+
+    /// Where the lifeline of that process is, if it is drawn.
+    pub fn y(&self, seat: Seat) -> Option<Px> {
+        self.rows.of(seat).map(|row| self.row_top(row) + self.lane.half())
+    }
+
+    /// Where that time is, or the edge of the plot, if it lies beyond.
+    pub fn x(&self, at: Time) -> Px {
+        self.scale.x(at).clamp(self.left, self.right)
+    }
+
+    /// The same for the end of something that may not have ended.
+    pub fn x_end(&self, at: Option<Time>) -> Px {
+        at.map_or(self.right, |at| self.x(at))
+    }
+
+    /// Whether something that lasts from one time to another is to be seen.
+    pub fn sees(&self, from: Time, to: Option<Time>) -> bool {
+        is_within(from, to, self.window)
+    }
+}

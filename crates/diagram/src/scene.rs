@@ -1,0 +1,388 @@
+//! What is in a picture and where, before it becomes SVG: the stage that tests look at.
+//!
+//! Everything says both what it stands for, in the words and times of the trace, and where it is
+//! drawn. Whatever reaches beyond the window is cut at the edge of the plot.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use conclave_core::{Fence, KindIndex, Seat};
+use conclave_observe::trace::Trace;
+use conclave_observe::{LossCause, MessageId, Side, Time};
+
+use crate::Options;
+use crate::geometry::{Area, Direction, Point, Px, Room};
+
+/// A picture.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scene {
+    /// How wide it is.
+    pub width: Px,
+    /// How high it is.
+    pub height: Px,
+    /// The name of the picture.
+    pub title: String,
+    /// The picture in words, for whoever cannot see it.
+    pub description: String,
+    /// The part of the run that it shows: all that happens from the first time to the second.
+    pub window: (Time, Time),
+    /// Where lifelines, bars and arrows are.
+    pub plot: Area,
+    /// The marks of the time axis.
+    pub ticks: Vec<Tick>,
+    /// One per process, in the order of seats.
+    pub lifelines: Vec<Lifeline>,
+    /// Waiting and holding.
+    pub bars: Vec<Bar>,
+    /// Messages, in the order in which they were sent.
+    pub arrows: Vec<Arrow>,
+    /// Crashes and returns.
+    pub marks: Vec<Mark>,
+    /// Partitions, one band per process.
+    pub bands: Vec<Band>,
+    /// Where a partition runs between two neighbours.
+    pub walls: Vec<Wall>,
+    /// Where there is more than one holder.
+    pub clashes: Vec<ClashBand>,
+    /// Quiet stretches, drawn shorter than they are.
+    pub folds: Vec<Fold>,
+    /// Who waits for whom at the end of the run.
+    pub waits: Vec<Wait>,
+    /// Samples of what is drawn; their texts are among the labels.
+    pub legend: Vec<LegendEntry>,
+    /// All that is written.
+    pub labels: Vec<Label>,
+}
+
+/// A mark of the time axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tick {
+    /// When.
+    pub at: Time,
+    /// Where.
+    pub x: Px,
+}
+
+/// The line along which a process lives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lifeline {
+    /// Whose.
+    pub seat: Seat,
+    /// How far down.
+    pub y: Px,
+    /// Its pieces: none while the process is down.
+    pub strokes: Vec<Stroke>,
+}
+
+/// A piece of a lifeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stroke {
+    /// Where it begins.
+    pub left: Px,
+    /// Where it ends.
+    pub right: Px,
+    /// Whether the process is paused, so that the line is dotted.
+    pub is_paused: bool,
+}
+
+/// What a process does for a while, as far as its application knows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BarKind {
+    /// It has asked, and is not in yet: a hollow bar.
+    Waiting,
+    /// It is in: a solid bar.
+    Holding {
+        /// With this number.
+        fence: Fence,
+    },
+}
+
+/// A bar on a lifeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bar {
+    /// Whose.
+    pub seat: Seat,
+    /// Of which kind.
+    pub kind: BarKind,
+    /// Since when, in the trace.
+    pub from: Time,
+    /// Until when, if the trace tells.
+    pub to: Option<Time>,
+    /// Where.
+    pub area: Area,
+}
+
+/// Why a process does nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AbsenceKind {
+    /// It crashed, and has not returned.
+    Down,
+    /// It stopped for a while.
+    Paused,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fate {
+    /// It arrived.
+    Received {
+        /// When.
+        at: Time,
+    },
+    /// It did not.
+    Lost {
+        /// Why.
+        cause: LossCause,
+    },
+    /// The trace does not tell: it was on its way when the trace ended.
+    InFlight,
+}
+
+/// A message, or one more copy of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arrow {
+    /// Which.
+    pub message: MessageId,
+    /// Of which kind.
+    pub kind: KindIndex,
+    /// From whom.
+    pub from: Seat,
+    /// To whom.
+    pub to: Seat,
+    /// When it was sent.
+    pub sent: Time,
+    /// What became of it.
+    pub fate: Fate,
+    /// Whether the network made it by duplicating another.
+    pub is_copy: bool,
+    /// What it says, in full.
+    pub text: String,
+    /// Where its drawn part begins: at its sender, or at the edge of the plot.
+    pub tail: Point,
+    /// Where its drawn part ends: at its receiver, where it was lost, or at the edge of the plot.
+    pub head: Point,
+    /// Whether it began before the plot does.
+    pub enters: bool,
+    /// Whether it ends after the plot does.
+    pub leaves: bool,
+    /// How far its middle is bent aside, so that it does not hide another with the same ends.
+    pub bow: Px,
+}
+
+/// Something that happens to a process at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// To whom.
+    pub seat: Seat,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub kind: MarkKind,
+    /// Where.
+    pub place: Point,
+}
+
+/// What a mark stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MarkKind {
+    /// A crash: a cross.
+    Crash,
+    /// A return: a ring.
+    Return,
+}
+
+/// A process is on one side of a partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Band {
+    /// Which partition.
+    pub partition: u16,
+    /// Who.
+    pub seat: Seat,
+    /// On which side.
+    pub side: Side,
+    /// Since when.
+    pub from: Time,
+    /// Until when, if the trace tells.
+    pub to: Option<Time>,
+    /// Where.
+    pub area: Area,
+}
+
+/// Where a partition runs between two neighbouring lifelines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wall {
+    /// Which partition.
+    pub partition: u16,
+    /// Where it begins.
+    pub left: Point,
+    /// How far to the right it reaches.
+    pub right: Px,
+}
+
+/// An interval with more than one holder: the one thing that must not be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClashBand {
+    /// Who.
+    pub holders: Vec<Seat>,
+    /// Since when.
+    pub from: Time,
+    /// Until when, if the trace tells.
+    pub to: Option<Time>,
+    /// Where: from the uppermost of their bars to the lowest.
+    pub area: Area,
+}
+
+/// A stretch of time in which nothing is to be seen, drawn shorter than it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fold {
+    /// Its first moment.
+    pub from: Time,
+    /// Its last.
+    pub to: Time,
+    /// Where it begins.
+    pub left: Px,
+    /// Where it ends.
+    pub right: Px,
+}
+
+/// A process says that it waits for another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// Who waits.
+    pub waiter: Seat,
+    /// For whom.
+    pub whom: Seat,
+    /// Whether it is part of a cycle: a deadlock.
+    pub is_in_cycle: bool,
+    /// Where the arrow begins.
+    pub tail: Point,
+    /// Where it ends.
+    pub head: Point,
+    /// How far to the right it swings.
+    pub apex: Px,
+}
+
+/// A sample of something that is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LegendEntry {
+    /// Of what.
+    pub sample: Sample,
+    /// The middle of its left side.
+    pub place: Point,
+}
+
+/// What a legend explains.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Sample {
+    /// Messages of that kind.
+    Kind(KindIndex),
+    /// A waiting bar.
+    Waiting,
+    /// A holding bar.
+    Holding,
+    /// A message that does not arrive.
+    Lost,
+    /// A copy that the network made.
+    Copy,
+    /// A process that pauses.
+    Paused,
+    /// A folded stretch.
+    Fold,
+}
+
+/// Something written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    /// What it is about.
+    pub role: LabelRole,
+    /// What is written.
+    pub text: String,
+    /// The room that it takes.
+    pub room: Room,
+    /// Where in that room it stands, should it turn out to be narrower.
+    pub anchor: Anchor,
+    /// The size of its font.
+    pub size: Px,
+}
+
+/// What a label is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LabelRole {
+    /// The whole picture.
+    Title,
+    /// What is not drawn.
+    Notice,
+    /// A lifeline.
+    Process,
+    /// A time.
+    Tick,
+    /// The unit of time.
+    Axis,
+    /// The length of a folded stretch.
+    Fold,
+    /// A partition.
+    Partition,
+    /// Too many holders.
+    Clash,
+    /// The number of a holder, on its bar.
+    Fence,
+    /// The number of a holder, beside a bar that is too short for it.
+    FenceAside,
+    /// A crash, a return or a pause.
+    Mark,
+    /// The message of that arrow, by its index.
+    Message(usize),
+    /// Who waits for whom.
+    WaitsFor,
+    /// An entry of the legend.
+    Legend,
+    /// What is to be said below the picture.
+    Caption,
+}
+
+/// Where a text stands in its room.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Anchor {
+    /// At its beginning.
+    Start,
+    /// In its middle.
+    Middle,
+}
+
+impl Scene {
+    /// Decides what is drawn of a trace, and where.
+    pub fn of(trace: &Trace, options: &Options) -> Self {
+        crate::layout::lay_out(trace, options)
+    }
+
+    /// The picture as SVG.
+    pub fn to_svg(&self) -> String {
+        crate::svg::write(self)
+    }
+}
+
+impl Label {
+    /// A text whose room is centred there and runs in that direction.
+    pub(crate) fn tilted(
+        role: LabelRole,
+        text: String,
+        size: Px,
+        center: Point,
+        direction: Direction,
+    ) -> Self {
+        let half_width = crate::text::width(&text, size).half();
+        let room = Room { center, direction, half_width, half_height: size.scaled(6, 10) };
+        Self { role, text, room, anchor: Anchor::Middle, size }
+    }
+
+    /// A text whose middle is there.
+    pub(crate) fn centred(role: LabelRole, text: String, size: Px, center: Point) -> Self {
+        Self::tilted(role, text, size, center, Direction::RIGHT)
+    }
+
+    /// A text that begins there; `start` is the middle of its left side.
+    pub(crate) fn beginning(role: LabelRole, text: String, size: Px, start: Point) -> Self {
+        let center = Point::new(start.x + crate::text::width(&text, size).half(), start.y);
+        Self { anchor: Anchor::Start, ..Self::centred(role, text, size, center) }
+    }
+}

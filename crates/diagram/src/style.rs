@@ -1,0 +1,103 @@
+//! How things look: sizes, shades and line styles, each decided once.
+//!
+//! A diagram is often printed or projected without its colours. So whatever has to be told apart
+//! differs in its dashes or its shape first, in its shade second, and in its colour last.
+
+use conclave_core::KindIndex;
+
+use crate::geometry::{Px, px};
+
+/// Fonts that are nearly everywhere, the narrow ones first.
+pub(crate) const FONTS: &str = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif";
+
+/// The size of the title.
+pub(crate) const TITLE: Px = px(19);
+/// The size of the names of processes.
+pub(crate) const PROCESS: Px = px(16);
+/// The size of the lines below the picture, and of the legend.
+pub(crate) const CAPTION: Px = px(14);
+/// The size of everything else.
+pub(crate) const SMALL: Px = px(12);
+
+/// What is left free around everything.
+pub(crate) const MARGIN: Px = px(16);
+/// The narrowest picture: below that a title has no room.
+pub(crate) const NARROWEST: Px = px(560);
+/// The distance of two lifelines, if there are few.
+pub(crate) const LANE: Px = px(68);
+/// The distance of two lifelines, if there are many.
+pub(crate) const LANE_LEAST: Px = px(28);
+/// Half the height of a bar.
+pub(crate) const BAR_HALF: Px = px(7);
+/// The least width of a bar, so that even an instant can be seen.
+pub(crate) const BAR_LEAST: Px = px(4);
+/// The length of an arrowhead.
+pub(crate) const HEAD: Px = px(11);
+/// Half the width of an arrowhead.
+pub(crate) const HEAD_HALF: Px = px(4);
+/// What a folded stretch is drawn as.
+pub(crate) const FOLD: Px = px(76);
+/// Half the size of a cross that means a crash.
+pub(crate) const CRASH_HALF: Px = px(9);
+/// Half the size of a cross that means a loss.
+pub(crate) const LOSS_HALF: Px = px(5);
+
+/// The colour of text, and of whatever is most important.
+pub(crate) const INK: &str = "#1a1a1a";
+/// The colour of text that explains.
+pub(crate) const PALE_INK: &str = "#555";
+/// The colour of what must be noticed; dark enough for grey.
+pub(crate) const ALARM: &str = "#b3001b";
+
+/// How messages of one kind are drawn.
+pub(crate) struct KindStyle {
+    /// Its colour.
+    pub stroke: &'static str,
+    /// Its dashes, as SVG spells them; empty for a line without gaps.
+    pub dashes: &'static str,
+    /// Its thickness.
+    pub width: Px,
+}
+
+const fn kind(stroke: &'static str, dashes: &'static str, tenths: i64) -> KindStyle {
+    KindStyle { stroke, dashes, width: Px::tenths(tenths) }
+}
+
+/// No two have the same dashes but the first and the fifth, of which one is far lighter.
+const KINDS: [KindStyle; 8] = [
+    kind("#1a1a1a", "", 15),
+    kind("#1f5fa8", "8 4", 16),
+    kind("#a34700", "2 3", 19),
+    kind("#2b6b3f", "11 3 2 3", 16),
+    kind("#8c8c8c", "", 24),
+    kind("#6b3fa0", "16 5", 16),
+    kind("#7a5c00", "5 3 2 3 2 3", 17),
+    kind("#777", "4 6", 20),
+];
+
+/// How that kind is drawn; more kinds than styles begin again at the first.
+pub(crate) fn of_kind(kind: KindIndex) -> &'static KindStyle {
+    &KINDS[usize::from(kind) % KINDS.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_differ_without_their_colours() {
+        for (index, one) in KINDS.iter().enumerate() {
+            for other in &KINDS[index + 1..] {
+                assert!(
+                    one.dashes != other.dashes
+                        || one.width >= other.width + Px::tenths(8)
+                        || other.width >= one.width + Px::tenths(8),
+                    "{} {} looks like {}",
+                    one.stroke,
+                    one.dashes,
+                    other.stroke
+                );
+            }
+        }
+    }
+}

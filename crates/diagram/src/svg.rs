@@ -1,0 +1,314 @@
+//! The scene as SVG: no decisions, only spelling.
+//!
+//! Plain elements with plain attributes, no style sheets, markers, patterns or fonts of our own:
+//! slides, papers and browsers then show the same picture.
+
+mod pen;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use conclave_core::Fence;
+use conclave_observe::{LossCause, Side, Time};
+
+use crate::geometry::{Area, Direction, Point, Px, px};
+use crate::layout::SAMPLE;
+use crate::scene::{
+    Anchor, Arrow, BarKind, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Sample, Scene,
+    Wait,
+};
+use crate::style::{self, ALARM, INK, PALE_INK};
+use pen::{Pen, draw};
+
+const WHITE: &str = "#fff";
+const DARK: &str = "#3d3d3d";
+
+/// Writes a scene, from the back to the front.
+pub(crate) fn write(scene: &Scene) -> String {
+    let mut pen = Pen::default();
+    let (width, height) = (scene.width, scene.height);
+    draw!(pen, r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}""#);
+    let fonts = style::FONTS;
+    draw!(pen, r#" width="{width}" height="{height}" role="img" font-family="{fonts}">"#);
+    pen.titled(&scene.title);
+    pen.text_element("desc", &scene.description);
+    draw!(pen, r#"<rect width="{width}" height="{height}" fill="{WHITE}"/>"#);
+    bands(scene, &mut pen);
+    axis(scene, &mut pen);
+    clashes(scene, &mut pen);
+    lifelines(scene, &mut pen);
+    bars(scene, &mut pen);
+    for fold in &scene.folds {
+        tear(fold, &scene.plot, &mut pen);
+    }
+    for arrow in &scene.arrows {
+        self::arrow(arrow, &mut pen);
+    }
+    marks(scene, &mut pen);
+    for wait in &scene.waits {
+        self::wait(wait, &mut pen);
+    }
+    for entry in &scene.legend {
+        sample(entry, &mut pen);
+    }
+    for label in &scene.labels {
+        self::label(label, &mut pen);
+    }
+    pen.end("svg")
+}
+
+fn bands(scene: &Scene, pen: &mut Pen) {
+    for band in &scene.bands {
+        match band.side {
+            Side::Left => pen.rect("partition", &band.area, r##"fill="#e2e2e2""##),
+            Side::Right => {
+                pen.rect("partition", &band.area, r##"fill="#f3f3f3""##);
+                pen.hatch(&band.area, px(14), r##"stroke="#dcdcdc""##);
+            }
+        }
+    }
+    for wall in &scene.walls {
+        let to = Point::new(wall.right, wall.left.y);
+        pen.line(wall.left, to, r##"stroke="#555" stroke-width="2.5" stroke-dasharray="2 4""##);
+    }
+}
+
+fn axis(scene: &Scene, pen: &mut Pen) {
+    let plot = &scene.plot;
+    for tick in &scene.ticks {
+        let (top, bottom) = (Point::new(tick.x, plot.top), Point::new(tick.x, plot.bottom));
+        pen.line(top, bottom, r##"stroke="#e6e6e6" stroke-width="1""##);
+        pen.line(bottom, Point::new(tick.x, plot.bottom + px(6)), r##"stroke="#555""##);
+    }
+    let (left, right) = (Point::new(plot.left, plot.bottom), Point::new(plot.right, plot.bottom));
+    pen.line(left, right, r##"stroke="#555" stroke-width="1.2""##);
+}
+
+fn clashes(scene: &Scene, pen: &mut Pen) {
+    for clash in &scene.clashes {
+        pen.rect("clash", &clash.area, r##"fill="#f7d0d5""##);
+        pen.hatch(&clash.area, px(10), &format!(r#"stroke="{ALARM}" stroke-width="2.5""#));
+        let outline = format!(r#"fill="none" stroke="{ALARM}" stroke-width="1.5""#);
+        pen.rect("outline", &clash.area, &outline);
+    }
+}
+
+fn lifelines(scene: &Scene, pen: &mut Pen) {
+    for lifeline in &scene.lifelines {
+        for stroke in &lifeline.strokes {
+            let (left, right) =
+                (Point::new(stroke.left, lifeline.y), Point::new(stroke.right, lifeline.y));
+            pen.line(left, right, life(stroke.is_paused));
+        }
+    }
+}
+
+fn life(is_paused: bool) -> &'static str {
+    if is_paused {
+        r##"stroke="#333" stroke-width="2.4" stroke-dasharray="0.1 6" stroke-linecap="round""##
+    } else {
+        r##"stroke="#777" stroke-width="1.4""##
+    }
+}
+
+fn bars(scene: &Scene, pen: &mut Pen) {
+    for bar in &scene.bars {
+        self::bar(bar.kind, &bar.area, Some(&scene.plot), pen);
+    }
+}
+
+/// A bar; where it meets the edge of the plot, it is open: it goes on beyond.
+fn bar(kind: BarKind, area: &Area, plot: Option<&Area>, pen: &mut Pen) {
+    match kind {
+        BarKind::Waiting => {
+            pen.rect("waiting", area, &format!(r#"fill="{WHITE}""#));
+            let Area { left, top, right, bottom } = *area;
+            let turn = |is_open| if is_open { 'M' } else { 'L' };
+            let before = turn(plot.is_some_and(|plot| left <= plot.left));
+            let behind = turn(plot.is_some_and(|plot| right >= plot.right));
+            let (above, below) = (
+                format!("M{left} {top} L{right} {top}"),
+                format!("{behind}{right} {bottom} L{left} {bottom} {before}{left} {top}"),
+            );
+            let look = format!(r#"stroke="{DARK}" stroke-width="1.4" stroke-linecap="square""#);
+            pen.path("outline", &format!("{above} {below}"), &look);
+        }
+        BarKind::Holding { .. } => {
+            let solid = format!(r#"fill="{DARK}" stroke="{DARK}" stroke-width="1.4""#);
+            pen.rect("holding", area, &solid);
+        }
+    }
+}
+
+/// A stretch torn out of the paper.
+fn tear(fold: &Fold, plot: &Area, pen: &mut Pen) {
+    let middle = (fold.left + fold.right).half();
+    let top = plot.top - px(2);
+    let edges = [middle - px(7), middle + px(7)].map(|x| zigzag(x, top, plot.bottom + px(8)));
+    let [there, back] = edges;
+    let outline: Vec<&str> = there.iter().chain(back.iter().rev()).map(String::as_str).collect();
+    let outline = format!("M{} Z", outline.join(" L"));
+    draw!(pen, r#"<path class="fold" d="{outline}" fill="{WHITE}"/>"#);
+    for edge in [there, back] {
+        let edge = edge.join(" L");
+        pen.path("edge", &format!("M{edge}"), r##"stroke="#777" stroke-width="1.2""##);
+    }
+}
+
+fn zigzag(x: Px, top: Px, bottom: Px) -> Vec<String> {
+    let teeth = (bottom - top).holds(px(9));
+    (0..=teeth)
+        .map(|tooth| {
+            let aside = if tooth % 2 == 0 { px(-3) } else { px(3) };
+            format!("{} {}", x + aside, top + px(9) * tooth)
+        })
+        .collect()
+}
+
+fn arrow(arrow: &Arrow, pen: &mut Pen) {
+    let look = style::of_kind(arrow.kind);
+    let stroke = look.stroke;
+    draw!(pen, r#"<g class="arrow" stroke="{stroke}" fill="{stroke}">"#);
+    pen.titled(&arrow.text);
+    let direction = Direction::between(arrow.tail, arrow.head);
+    // A curve whose middle is off by the bow has its control point off by twice as much.
+    let control = arrow.tail.towards(arrow.head, 50).moved(direction, Px::ZERO, arrow.bow * 2);
+    let end = Direction::between(control, arrow.head);
+    let is_headed = !arrow.leaves && matches!(arrow.fate, Fate::Received { .. });
+    let stop = if is_headed { arrow.head.moved(end, px(-8), Px::ZERO) } else { arrow.head };
+    let path = if arrow.bow == Px::ZERO {
+        format!("M{} {} L{} {}", arrow.tail.x, arrow.tail.y, stop.x, stop.y)
+    } else {
+        let (c, s) = (control, stop);
+        format!("M{} {} Q{} {} {} {}", arrow.tail.x, arrow.tail.y, c.x, c.y, s.x, s.y)
+    };
+    let dashes = pen::dashes(look.dashes);
+    draw!(pen, r#"<path d="{path}" fill="none" stroke-width="{}"{dashes}/>"#, look.width);
+    match arrow.fate {
+        _ if arrow.leaves => {}
+        Fate::Received { .. } if arrow.is_copy => pen.head(arrow.head, end, "fill=\"#fff\""),
+        Fate::Received { .. } => pen.head(arrow.head, end, "stroke=\"#fff\" stroke-width=\"0.8\""),
+        Fate::Lost { cause } => {
+            let half = match cause {
+                LossCause::ReceiverDown => style::LOSS_HALF.scaled(8, 10),
+                LossCause::Network | LossCause::Partition => style::LOSS_HALF,
+            };
+            pen.cross(arrow.head, half, &format!(r#"stroke="{ALARM}" stroke-width="2.2""#));
+        }
+        Fate::InFlight => {}
+    }
+    pen.close("g");
+}
+
+fn marks(scene: &Scene, pen: &mut Pen) {
+    for mark in &scene.marks {
+        match mark.kind {
+            MarkKind::Crash => {
+                let look = format!(r#"stroke="{INK}" stroke-width="3.6""#);
+                pen.cross(mark.place, style::CRASH_HALF, &look);
+            }
+            MarkKind::Return => {
+                let Point { x, y } = mark.place;
+                let look = format!(r#"fill="{WHITE}" stroke="{INK}" stroke-width="2""#);
+                draw!(pen, r#"<circle class="return" cx="{x}" cy="{y}" r="5.5" {look}/>"#);
+            }
+        }
+    }
+}
+
+fn wait(wait: &Wait, pen: &mut Pen) {
+    let (colour, width) = if wait.is_in_cycle { (ALARM, "2.8") } else { ("#777", "1.6") };
+    // A cubic whose two handles are equally far out reaches three quarters of that.
+    let out = wait.tail.x + (wait.apex - wait.tail.x) * 4 / 3;
+    let (tail, head) = (wait.tail, wait.head);
+    let stop = head.x + px(8);
+    draw!(pen, r#"<g class="wait" stroke="{colour}" fill="{colour}">"#);
+    let path =
+        format!("M{} {} C{out} {} {out} {} {stop} {}", tail.x, tail.y, tail.y, head.y, head.y);
+    pen.path("line", &path, &format!(r#"stroke-width="{width}" stroke-dasharray="9 4""#));
+    let left = Direction { dx: -Direction::ONE, dy: 0 };
+    pen.head(head, left, "stroke-width=\"1\"");
+    pen.close("g");
+}
+
+fn sample(entry: &LegendEntry, pen: &mut Pen) {
+    let start = entry.place;
+    let end = Point::new(start.x + SAMPLE, start.y);
+    let area = Area {
+        left: start.x,
+        top: start.y - style::BAR_HALF,
+        right: end.x,
+        bottom: start.y + style::BAR_HALF,
+    };
+    match entry.sample {
+        Sample::Kind(kind) => {
+            let look = style::of_kind(kind);
+            let (stroke, dashes) = (look.stroke, pen::dashes(look.dashes));
+            let line = format!(r#"stroke="{stroke}" stroke-width="{}"{dashes}"#, look.width);
+            pen.line(start, Point::new(end.x - px(8), end.y), &line);
+            pen.head(end, Direction::RIGHT, &format!(r#"fill="{stroke}""#));
+        }
+        Sample::Waiting => bar(BarKind::Waiting, &area, None, pen),
+        Sample::Holding => {
+            bar(BarKind::Holding { fence: Fence(0) }, &area, None, pen);
+        }
+        Sample::Lost => {
+            let stop = Point::new(end.x - px(14), end.y);
+            pen.line(start, stop, &format!(r#"stroke="{INK}" stroke-width="1.5""#));
+            let look = format!(r#"stroke="{ALARM}" stroke-width="2.2""#);
+            pen.cross(stop, style::LOSS_HALF, &look);
+        }
+        Sample::Copy => {
+            let stop = Point::new(end.x - px(8), end.y);
+            pen.line(start, stop, &format!(r#"stroke="{INK}" stroke-width="1.5""#));
+            pen.head(end, Direction::RIGHT, &format!(r#"fill="{WHITE}" stroke="{INK}""#));
+        }
+        Sample::Paused => pen.line(start, end, life(true)),
+        Sample::Fold => {
+            pen.line(start, end, life(false));
+            let fold = Fold { from: Time::ZERO, to: Time::ZERO, left: start.x, right: end.x };
+            tear(&fold, &Area { bottom: area.bottom - px(2), ..area }, pen);
+        }
+    }
+}
+
+fn label(label: &Label, pen: &mut Pen) {
+    let Label { role, ref text, room, anchor, size } = *label;
+    let center = room.center;
+    let is_on_plot = matches!(
+        role,
+        LabelRole::Message(_)
+            | LabelRole::Clash
+            | LabelRole::FenceAside
+            | LabelRole::Mark
+            | LabelRole::WaitsFor
+    );
+    if is_on_plot {
+        pen.plate(&room);
+    }
+    let (colour, weight) = match role {
+        LabelRole::Title | LabelRole::Process => (INK, "bold"),
+        LabelRole::Clash => (ALARM, "bold"),
+        LabelRole::Fence => (WHITE, "bold"),
+        LabelRole::FenceAside | LabelRole::Mark => (INK, "bold"),
+        LabelRole::Tick | LabelRole::Axis | LabelRole::Fold | LabelRole::Notice => {
+            (PALE_INK, "normal")
+        }
+        _ => (INK, "normal"),
+    };
+    let (x, anchor) = match anchor {
+        Anchor::Start => (center.x - room.half_width, "start"),
+        Anchor::Middle => (center.x, "middle"),
+    };
+    // Letters stand on their baseline: about a third of their size below their middle.
+    let drop = size.scaled(35, 100);
+    let place = if room.direction == Direction::RIGHT {
+        format!(r#"x="{x}" y="{}""#, center.y + drop)
+    } else {
+        format!(r#"y="{drop}" transform="{}""#, pen::turn(&room))
+    };
+    let look = format!(r#"font-size="{size}" font-weight="{weight}" fill="{colour}""#);
+    let text = pen::escaped(text);
+    draw!(pen, r#"<text {place} {look} text-anchor="{anchor}">{text}</text>"#);
+}

@@ -1,0 +1,118 @@
+//! Crashes, pauses and partitions.
+
+use conclave_diagram::Options;
+use conclave_diagram::geometry::Px;
+use conclave_diagram::scene::{MarkKind, Scene};
+use conclave_observe::{Side, What};
+
+use crate::gallery;
+use crate::run::{Run, seat, time};
+
+fn strokes(scene: &Scene, process: usize) -> Vec<(Px, Px, bool)> {
+    let strokes = scene.lifelines[process - 1].strokes.iter();
+    strokes.map(|stroke| (stroke.left, stroke.right, stroke.is_paused)).collect()
+}
+
+#[test]
+fn a_lifeline_ends_with_a_crash_and_begins_again_with_the_return() {
+    let mut run = Run::new("central", 2);
+    run.event(0, 1, What::Requested).event(400, 1, What::Requested);
+    run.event(100, 2, What::Crashed).event(300, 2, What::Returned);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let (crash, back) = (scene.ticks[1].x, scene.ticks[3].x);
+    let (left, right) = (scene.plot.left, scene.plot.right);
+    assert_eq!(strokes(&scene, 2), [(left, crash, false), (back, right, false)]);
+    assert_eq!(strokes(&scene, 1), [(left, right, false)]);
+    let marks: Vec<_> = scene.marks.iter().map(|mark| (mark.seat, mark.at, mark.kind)).collect();
+    assert_eq!(
+        marks,
+        [(seat(2), time(100), MarkKind::Crash), (seat(2), time(300), MarkKind::Return)]
+    );
+    assert_eq!(scene.marks[0].place.x, crash);
+}
+
+#[test]
+fn who_never_returns_has_no_lifeline_any_more() {
+    let mut run = Run::new("central", 2);
+    run.event(0, 1, What::Requested).event(100, 2, What::Crashed).event(200, 1, What::Requested);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    assert_eq!(strokes(&scene, 2), [(scene.plot.left, scene.ticks[1].x, false)]);
+    let later = Options { from: Some(time(150)), ..Options::default() };
+    let scene = Scene::of(&run.trace(), &later);
+    assert_eq!((strokes(&scene, 2), scene.marks.len()), (vec![], 0));
+}
+
+#[test]
+fn a_lifeline_is_dotted_during_a_pause() {
+    let mut run = Run::new("central", 1);
+    run.event(0, 1, What::Requested).event(100, 1, What::Paused);
+    run.event(200, 1, What::Resumed).event(300, 1, What::Requested);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let [_, paused, resumed, _] = scene.ticks[..] else { panic!("0 to 3") };
+    assert_eq!(
+        strokes(&scene, 1),
+        [
+            (scene.plot.left, paused.x, false),
+            (paused.x, resumed.x, true),
+            (resumed.x, scene.plot.right, false)
+        ]
+    );
+}
+
+#[test]
+fn a_partition_is_a_band_over_those_it_names_and_a_wall_between_its_sides() {
+    let mut run = Run::new("central", 5);
+    run.partition(&[1, 2], &[3, 4], 100, 300).event(400, 5, What::Requested);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let bands: Vec<_> =
+        scene.bands.iter().map(|band| (band.seat, band.side, band.from, band.to)).collect();
+    let (from, to) = (time(100), Some(time(300)));
+    assert_eq!(
+        bands,
+        [
+            (seat(1), Side::Left, from, to),
+            (seat(2), Side::Left, from, to),
+            (seat(3), Side::Right, from, to),
+            (seat(4), Side::Right, from, to),
+        ]
+    );
+    let (left, right) = (scene.ticks[0].x, scene.ticks[2].x);
+    assert!(scene.bands.iter().all(|band| (band.area.left, band.area.right) == (left, right)));
+    let [wall] = &scene.walls[..] else { panic!("one wall") };
+    assert_eq!((wall.left.x, wall.left.y, wall.right), (left, scene.bands[2].area.top, right));
+    assert!(scene.labels.iter().any(|label| label.text == "partition: p1 p2 | p3 p4"));
+}
+
+#[test]
+fn a_partition_that_is_too_short_for_its_names_is_still_called_one() {
+    let mut run = Run::new("central", 4);
+    run.partition(&[1, 2], &[3, 4], 100, 110).event(400, 1, What::Requested);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    assert!(scene.labels.iter().any(|label| label.text == "partition"));
+}
+
+#[test]
+fn a_partition_that_never_heals_lasts_to_the_edge() {
+    let mut run = Run::new("central", 2);
+    run.event(0, 1, What::Cut { partition: 3, side: Side::Left });
+    run.event(0, 2, What::Cut { partition: 3, side: Side::Right });
+    run.event(200, 1, What::Healed { partition: 3 }).event(300, 1, What::Requested);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let ends: Vec<_> = scene.bands.iter().map(|band| (band.to, band.area.right)).collect();
+    assert_eq!(ends, [(Some(time(200)), scene.ticks[2].x), (None, scene.plot.right)]);
+}
+
+#[test]
+fn the_legend_explains_what_is_there_and_nothing_else() {
+    let words = |scene: &Scene| -> Vec<String> {
+        let labels = scene.labels.iter();
+        let legend =
+            labels.filter(|label| label.role == conclave_diagram::scene::LabelRole::Legend);
+        legend.map(|label| label.text.clone()).collect()
+    };
+    let lone = Scene::of(&gallery::lone_entry(), &Options::default());
+    assert_eq!(words(&lone), ["Request", "Reply", "waiting", "holding, #fence"]);
+    let crash = Scene::of(&gallery::crash(), &Options::default());
+    assert_eq!(words(&crash), ["Request", "Reply", "waiting", "lost", "paused"]);
+    assert_eq!(crash.legend.len(), 5);
+}

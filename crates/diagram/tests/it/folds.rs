@@ -1,0 +1,82 @@
+//! Quiet stretches are folded, and nothing but quiet stretches.
+
+use conclave_diagram::Options;
+use conclave_diagram::geometry::{Px, px};
+use conclave_diagram::scene::{LabelRole, Scene};
+use conclave_observe::What;
+use conclave_observe::trace::Trace;
+
+use crate::gallery;
+use crate::run::{REQUEST, Run, random, time};
+
+#[test]
+fn a_long_quiet_stretch_is_folded_and_its_length_is_written() {
+    let scene = Scene::of(&gallery::quiet(), &Options::default());
+    let folds: Vec<_> = scene.folds.iter().map(|fold| (fold.from, fold.to)).collect();
+    assert_eq!(folds, [(time(400), time(1_800)), (time(2_200), time(1_000_000))]);
+    let words: Vec<_> = scene.labels.iter().filter(|label| label.role == LabelRole::Fold).collect();
+    assert_eq!(
+        words.iter().map(|label| &label.text[..]).collect::<Vec<_>>(),
+        ["14 delays", "9978 delays"]
+    );
+    for (fold, label) in scene.folds.iter().zip(words) {
+        let center = label.room.center.x;
+        assert!(fold.left < center && center < fold.right);
+    }
+}
+
+#[test]
+fn a_fold_takes_the_same_room_however_long_it_is() {
+    let width = |length: u64| -> (Px, usize) {
+        let mut run = Run::new("central", 1);
+        run.entry(1, (0, 100, 200), 1).entry(1, (length, length + 100, length + 200), 2);
+        let scene = Scene::of(&run.trace(), &Options::default());
+        (scene.plot.right - scene.plot.left, scene.folds.len())
+    };
+    assert_eq!(width(1_000), width(1_000_000_000));
+    assert_eq!((width(1_000).1, width(500).1), (1, 0));
+    assert!(width(1_000).0 < px(1_200));
+}
+
+/// A few messages, now and then.
+fn sparse(seed: u64) -> Trace {
+    let mut run = Run::new("central", 2);
+    let mut sent = random(seed, 0..20_000);
+    for at in (0..20).map(|_| sent()) {
+        run.message(REQUEST, (1, at), (2, at + 100), "Request");
+    }
+    run.trace()
+}
+
+#[test]
+fn nothing_happens_within_a_fold() {
+    let mut folds = 0;
+    for trace in (1..20).map(sparse).chain([gallery::quiet()]) {
+        let scene = Scene::of(&trace, &Options::default());
+        for fold in &scene.folds {
+            let inside = |at| fold.from < at && at < fold.to;
+            assert!(!trace.records.iter().any(|record| inside(record.event.at)));
+        }
+        folds += scene.folds.len();
+    }
+    assert!(folds > 100, "{folds}");
+}
+
+#[test]
+fn timers_that_fire_unseen_do_not_keep_a_stretch_from_being_folded() {
+    let mut run = Run::new("central", 1);
+    run.entry(1, (0, 100, 200), 1).entry(1, (9_000, 9_100, 9_200), 2);
+    for at in 2..90 {
+        run.event(at * 100, 1, What::TimerFired);
+    }
+    assert_eq!(Scene::of(&run.trace(), &Options::default()).folds.len(), 1);
+}
+
+#[test]
+fn no_tick_is_within_a_fold() {
+    let scene = Scene::of(&gallery::quiet(), &Options::default());
+    assert!(scene.ticks.len() > 9);
+    for fold in &scene.folds {
+        assert!(scene.ticks.iter().all(|tick| tick.at <= fold.from || tick.at >= fold.to));
+    }
+}

@@ -1,0 +1,130 @@
+//! What is written can be read.
+
+use conclave_diagram::Options;
+use conclave_diagram::geometry::{Px, px};
+use conclave_diagram::scene::{Label, LabelRole, Scene};
+use conclave_observe::What;
+
+use crate::gallery;
+use crate::run::{Run, contend, faulty, random};
+
+fn scenes() -> Vec<Scene> {
+    let pictures = gallery::pictures().into_iter();
+    let mut scenes: Vec<Scene> =
+        pictures.map(|(_, trace, options)| Scene::of(&trace, &options)).collect();
+    for seed in 1..6 {
+        scenes.push(Scene::of(&faulty(seed), &Options::default()));
+        let crowd = contend(6, 2, "exponential:1", random(seed, 1..400));
+        scenes.push(Scene::of(&crowd, &Options::default()));
+    }
+    scenes
+}
+
+#[test]
+fn labels_do_not_overlap() {
+    let mut pairs = 0;
+    for scene in scenes() {
+        for (index, label) in scene.labels.iter().enumerate() {
+            for other in &scene.labels[index + 1..] {
+                assert!(
+                    !label.room.overlaps(&other.room),
+                    "{}: {:?} {:?} over {:?} {:?}",
+                    scene.title,
+                    label.role,
+                    label.text,
+                    other.role,
+                    other.text
+                );
+                pairs += 1;
+            }
+        }
+    }
+    assert!(pairs > 10_000, "{pairs}");
+}
+
+#[test]
+fn everything_that_is_written_is_within_the_picture() {
+    for scene in scenes() {
+        for Label { text, room, .. } in &scene.labels {
+            let ((left, right), (top, bottom)) = (room.sides(), room.ends());
+            let is_within = left >= Px::ZERO
+                && right <= scene.width
+                && top >= Px::ZERO
+                && bottom <= scene.height;
+            assert!(is_within, "{}: {text:?} at {room:?}", scene.title);
+        }
+    }
+}
+
+#[test]
+fn what_happens_last_is_still_labelled_within_the_picture() {
+    let mut run = Run::new("central", 2);
+    run.entry(1, (0, 100, 600), 1).event(640, 2, What::Crashed);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let label = scene.labels.iter().find(|label| label.text == "crash").unwrap();
+    assert!(label.room.sides().1 <= scene.width, "{label:?}");
+}
+
+#[test]
+fn nothing_is_written_smaller_than_eleven_pixels() {
+    assert!(scenes().iter().flat_map(|scene| &scene.labels).all(|label| label.size >= px(11)));
+}
+
+#[test]
+fn every_process_is_named_at_its_lifeline() {
+    for scene in scenes() {
+        for lifeline in &scene.lifelines {
+            let name = format!("p{}", lifeline.seat.0 + 1);
+            let named = scene.labels.iter().any(|label| {
+                label.role == LabelRole::Process
+                    && label.text == name
+                    && label.room.center.y == lifeline.y
+                    && label.room.sides().1 < scene.plot.left
+            });
+            assert!(named, "{}: {name}", scene.title);
+        }
+    }
+}
+
+fn messages(scene: &Scene) -> Vec<(usize, &str)> {
+    let labels = scene.labels.iter().filter_map(|label| match label.role {
+        LabelRole::Message(arrow) => Some((arrow, &label.text[..])),
+        _ => None,
+    });
+    labels.collect()
+}
+
+#[test]
+fn where_there_is_room_every_arrow_says_all_it_has_to_say() {
+    let scene = Scene::of(&gallery::lone_entry(), &Options::default());
+    let texts: Vec<_> = messages(&scene).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, [["Request(1)"; 4], ["Reply(#0)"; 4]].concat());
+}
+
+#[test]
+fn a_label_lies_along_its_own_arrow() {
+    for scene in scenes() {
+        for label in &scene.labels {
+            let LabelRole::Message(index) = label.role else { continue };
+            let arrow = &scene.arrows[index];
+            let there = arrow.tail.on_way(arrow.head, label.room.center.x);
+            let is_steep = arrow.head.x - arrow.tail.x < px(4);
+            let off = there.distance(label.room.center);
+            // Across it is a dozen pixels plus its bow; measured down, the more the steeper it is.
+            let length = arrow.tail.distance(arrow.head);
+            let run = (arrow.head.x - arrow.tail.x).max(px(1));
+            let bow = arrow.bow.max(-arrow.bow);
+            let most = (px(12) + bow) * length.holds(run) + px(12) + bow;
+            assert!(is_steep || off <= most, "{}: {:?} is {off} off", scene.title, label.text);
+        }
+    }
+}
+
+#[test]
+fn in_a_crowd_a_label_is_shortened_or_dropped_and_the_arrow_still_knows_it() {
+    let scene = Scene::of(&contend(9, 1, "unit", || 100), &Options::default());
+    let labelled = messages(&scene);
+    assert!(labelled.len() < scene.arrows.len());
+    assert!(labelled.iter().any(|&(_, text)| text == "Request"), "shortened");
+    assert!(scene.arrows.iter().any(|arrow| arrow.text == "Request(1)"));
+}

@@ -1,0 +1,255 @@
+//! Traces written by hand, and a small simulation that writes longer ones.
+
+use conclave_core::{Fence, Kind, KindIndex, ProcessId, Seat};
+use conclave_observe::trace::{Header, Record, Trace};
+use conclave_observe::{Event, LossCause, MessageId, Side, Time, What};
+
+/// A trace in the making. Processes are named by number from 1, times are hundredths of a delay.
+pub struct Run {
+    trace: Trace,
+    messages: u64,
+}
+
+pub const REQUEST: KindIndex = 0;
+pub const REPLY: KindIndex = 1;
+pub const RELEASE: KindIndex = 2;
+
+impl Run {
+    pub fn new(algorithm: &str, members: u32) -> Self {
+        let kinds = [
+            Kind::enter("Request"),
+            Kind::enter("Reply"),
+            Kind::leave("Release"),
+            Kind::enter("Fail"),
+            Kind::enter("Inquire"),
+            Kind::enter("Yield"),
+        ];
+        let header = Header {
+            algorithm: algorithm.into(),
+            seed: 1,
+            network: "unit".into(),
+            members: (1..=members).map(ProcessId).collect(),
+            kinds: kinds.map(Into::into).to_vec(),
+            promises_order: true,
+        };
+        Self { trace: Trace { header, records: vec![] }, messages: 0 }
+    }
+
+    pub fn network(mut self, network: &str) -> Self {
+        self.trace.header.network = network.into();
+        self
+    }
+
+    pub fn event(&mut self, at: u64, process: u32, what: What) -> &mut Self {
+        self.say(at, process, what, None)
+    }
+
+    fn say(&mut self, at: u64, process: u32, what: What, text: Option<&str>) -> &mut Self {
+        let event = Event { at: time(at), seat: seat(process), what };
+        let text = text.map(Into::into);
+        self.trace.records.push(Record { event, text, rules: vec![] });
+        self
+    }
+
+    /// A message that arrives.
+    pub fn message(
+        &mut self,
+        kind: KindIndex,
+        (from, sent): (u32, u64),
+        (to, received): (u32, u64),
+        text: &str,
+    ) -> &mut Self {
+        let message = self.sent(kind, (from, sent), to, text);
+        self.received(message, kind, from, (to, received))
+    }
+
+    pub fn sent(
+        &mut self,
+        kind: KindIndex,
+        (from, at): (u32, u64),
+        to: u32,
+        text: &str,
+    ) -> MessageId {
+        self.messages += 1;
+        let message = MessageId(self.messages);
+        let what = What::Sent { message, to: seat(to), kind, copy: false };
+        self.say(at, from, what, Some(text));
+        message
+    }
+
+    pub fn received(
+        &mut self,
+        message: MessageId,
+        kind: KindIndex,
+        from: u32,
+        (to, at): (u32, u64),
+    ) -> &mut Self {
+        self.event(at, to, What::Received { message, from: seat(from), kind })
+    }
+
+    pub fn lost(
+        &mut self,
+        message: MessageId,
+        (from, at): (u32, u64),
+        to: u32,
+        cause: LossCause,
+    ) -> &mut Self {
+        self.event(at, from, What::Lost { message, to: seat(to), cause })
+    }
+
+    pub fn duplicated(&mut self, message: MessageId, (from, at): (u32, u64), to: u32) -> &mut Self {
+        self.event(at, from, What::Duplicated { message, to: seat(to) })
+    }
+
+    /// From asking over entering to leaving.
+    pub fn entry(&mut self, process: u32, times: (u64, u64, u64), fence: u64) -> &mut Self {
+        let (asked, entered, left) = times;
+        self.event(asked, process, What::Requested)
+            .event(entered, process, What::Entered { fence: Fence(fence) })
+            .event(left, process, What::Left)
+    }
+
+    pub fn partition(&mut self, left: &[u32], right: &[u32], from: u64, to: u64) -> &mut Self {
+        for (side, processes) in [(Side::Left, left), (Side::Right, right)] {
+            for &process in processes {
+                self.event(from, process, What::Cut { partition: 0, side });
+                self.event(to, process, What::Healed { partition: 0 });
+            }
+        }
+        self
+    }
+
+    pub fn waits_for(&mut self, at: u64, waiter: u32, whom: u32) -> &mut Self {
+        self.event(at, waiter, What::WaitsFor { whom: seat(whom) })
+    }
+
+    /// The trace, in the order of time; what was said first comes first among equals.
+    pub fn trace(&self) -> Trace {
+        let mut trace = self.trace.clone();
+        trace.records.sort_by_key(|record| record.event.at);
+        trace
+    }
+}
+
+pub fn time(hundredths: u64) -> Time {
+    Time(hundredths * Time::DELAY.0 / 100)
+}
+
+pub fn seat(process: u32) -> Seat {
+    Seat(process - 1)
+}
+
+/// Ricart and Agrawala's algorithm, played by hand: everybody asks `rounds` times, as soon as it
+/// has left, in an order and with delays that `next` decides.
+pub fn contend(members: u32, rounds: u32, network: &str, mut next: impl FnMut() -> u64) -> Trace {
+    #[derive(Clone, Default)]
+    struct Process {
+        asked: Option<(u64, u32)>,
+        clock: u64,
+        replies: u32,
+        deferred: Vec<u32>,
+        rounds: u32,
+    }
+    #[derive(Clone, Copy)]
+    enum Due {
+        Ask,
+        Leave,
+        Message { message: MessageId, from: u32, kind: KindIndex, stamp: u64 },
+    }
+    let mut run = Run::new("ricart-agrawala", members).network(network);
+    let mut processes = vec![Process::default(); members as usize + 1];
+    let mut due: std::collections::BTreeMap<(u64, u64), (u32, Due)> =
+        (1..=members).map(|process| ((0, u64::from(process)), (process, Due::Ask))).collect();
+    let (mut number, mut fence) = (u64::from(members), 0);
+    while let Some(((now, _), (me, what))) = due.pop_first() {
+        let mut send = |run: &mut Run, to: u32, kind: KindIndex, stamp: u64, delay: u64| {
+            let text = if kind == REQUEST { format!("Request({stamp})") } else { "Reply".into() };
+            let message = run.sent(kind, (me, now), to, &text);
+            number += 1;
+            due.insert(
+                (now + delay, number),
+                (to, Due::Message { message, from: me, kind, stamp }),
+            );
+        };
+        let process = &mut processes[me as usize];
+        match what {
+            Due::Ask => {
+                process.clock += 1;
+                let stamp = process.clock;
+                (process.asked, process.replies) = (Some((stamp, me)), 0);
+                process.rounds += 1;
+                run.event(now, me, What::Requested);
+                for other in (1..=members).filter(|&other| other != me) {
+                    send(&mut run, other, REQUEST, stamp, next());
+                }
+            }
+            Due::Message { message, from, kind: REQUEST, stamp } => {
+                run.received(message, REQUEST, from, (me, now));
+                process.clock = process.clock.max(stamp) + 1;
+                if process.asked.is_some_and(|asked| asked < (stamp, from)) {
+                    process.deferred.push(from);
+                } else {
+                    send(&mut run, from, REPLY, 0, next());
+                }
+            }
+            Due::Message { message, from, kind, .. } => {
+                run.received(message, kind, from, (me, now));
+                process.replies += 1;
+                if process.replies == members - 1 {
+                    fence += 1;
+                    run.event(now, me, What::Entered { fence: Fence(fence) });
+                    number += 1;
+                    due.insert((now + 50, number), (me, Due::Leave));
+                }
+            }
+            Due::Leave => {
+                run.event(now, me, What::Left);
+                process.asked = None;
+                for to in std::mem::take(&mut process.deferred) {
+                    send(&mut run, to, REPLY, 0, next());
+                }
+                if process.rounds < rounds {
+                    number += 1;
+                    due.insert((now + 20, number), (me, Due::Ask));
+                }
+            }
+        }
+    }
+    run.trace()
+}
+
+/// A generator that is good enough for pictures.
+pub fn random(seed: u64, delays: std::ops::Range<u64>) -> impl FnMut() -> u64 {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        delays.start + state % (delays.end - delays.start)
+    }
+}
+
+/// Messages with every kind of fate, at random.
+pub fn faulty(seed: u64) -> Trace {
+    let mut number = random(seed + 1, 0..1_000_000);
+    let mut run = Run::new("anything", 5);
+    for _ in 0..60 {
+        let (from, to) = (number() % 5 + 1, number() % 5 + 1);
+        let (from, to) = (u32::try_from(from).unwrap(), u32::try_from(to).unwrap());
+        let (sent, delay) = (number() % 900, number() % 150 + 1);
+        let message = run.sent(REQUEST, (from, sent), to, "Request");
+        let arrives = (to, sent + delay);
+        match number() % 6 {
+            _ if from == to => run.received(message, REQUEST, from, (to, sent)),
+            0 => run.lost(message, (from, sent), to, LossCause::Network),
+            1 => run.lost(message, (from, sent + delay), to, LossCause::ReceiverDown),
+            2 => run
+                .duplicated(message, (from, sent), to)
+                .received(message, REQUEST, from, arrives)
+                .received(message, REQUEST, from, (to, sent + delay + number() % 90)),
+            3 => &mut run,
+            _ => run.received(message, REQUEST, from, arrives),
+        };
+    }
+    run.trace()
+}

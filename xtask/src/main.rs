@@ -1,0 +1,116 @@
+//! The one task runner: `cargo xtask verify` is the whole gate and never writes, `cargo xtask fix`
+//! is the one that does.
+
+mod layers;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, bail};
+
+const USAGE: &str = "usage: cargo xtask TASK
+
+  verify         everything that must pass: format, lints, layers, tidiness, tests, docs, short fuzz
+  fix            format, rewrite the transcripts
+  seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
+  fuzz [SECONDS] fuzz every parser for so long (30)
+  bench          the benchmarks";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["verify"] => verify(),
+        ["fix"] => fix(),
+        ["seeds"] => seeds("10000"),
+        ["seeds", count] => seeds(count),
+        ["fuzz"] => fuzz("30"),
+        ["fuzz", seconds] => fuzz(seconds),
+        ["bench"] => cargo(&["bench", "--package", "conclave-sim"]),
+        _ => Err(anyhow::anyhow!("{USAGE}")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn verify() -> anyhow::Result<()> {
+    layers::check(&root())?;
+    tidy::check(&root())?;
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"])?;
+    cargo(&["test", "--workspace", "--locked"])?;
+    doc()?;
+    fuzz("30")
+}
+
+fn fix() -> anyhow::Result<()> {
+    cargo(&["fmt", "--all"])?;
+    let rewrite = ["test", "--package", "conclave-cli", "--test", "transcripts"];
+    run(cargo_command().args(rewrite).env("CONCLAVE_UPDATE", "1"))
+}
+
+fn doc() -> anyhow::Result<()> {
+    let args = ["doc", "--workspace", "--no-deps", "--locked"];
+    run(cargo_command().args(args).env("RUSTDOCFLAGS", "--deny warnings"))
+}
+
+fn seeds(count: &str) -> anyhow::Result<()> {
+    let args = ["test", "--release", "--package", "conclave-cli", "--test", "seeds"];
+    let args = [&args[..], &["--", "--nocapture"]].concat();
+    run(cargo_command().args(args).env("CONCLAVE_SEEDS", count))
+}
+
+/// Splits the time between the parsers. The fuzzers are a workspace of their own, because their
+/// compiler flags are.
+fn fuzz(seconds: &str) -> anyhow::Result<()> {
+    let directory = root().join("fuzz");
+    let seconds: u32 = seconds.parse().context("fuzz takes a number of seconds")?;
+    let share = seconds.div_ceil(FUZZ_TARGETS.len() as u32);
+    for target in FUZZ_TARGETS {
+        // New inputs go to a directory of their own: verifying never writes into the corpus.
+        let found = root().join("target/fuzz").join(target);
+        std::fs::create_dir_all(&found)?;
+        let mut command = cargo_command();
+        command.current_dir(&directory).args(["run", "--release", "--quiet", "--locked", "--bin"]);
+        command.arg(target).arg("--").arg(&found).arg(directory.join("corpus").join(target));
+        command.arg(format!("-max_total_time={share}"));
+        command.arg(format!("-artifact_prefix={}/", found.display()));
+        command.arg(format!("-dict=dictionaries/{target}.dict"));
+        command.arg("-print_final_stats=1").arg("-verbosity=0");
+        command.env("CARGO_TARGET_DIR", root().join("target/fuzz-build"));
+        run(&mut command)?;
+    }
+    Ok(())
+}
+
+const FUZZ_TARGETS: [&str; 3] = ["options", "scenario", "trace"];
+
+fn cargo(args: &[&str]) -> anyhow::Result<()> {
+    run(cargo_command().args(args))
+}
+
+fn cargo_command() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    eprintln!("xtask: {command:?}");
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("failed: {command:?}");
+    }
+    Ok(())
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the workspace").to_owned()
+}

@@ -1,0 +1,74 @@
+//! What lints cannot see.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+/// A file is a sitting; longer ones must be split.
+const LINES_MAX: usize = 900;
+
+/// Checks every file that git knows.
+pub fn check(root: &Path) -> anyhow::Result<()> {
+    let listed = Command::new("git").args(["ls-files"]).current_dir(root).output();
+    let listed = listed.context("git ls-files")?;
+    let files = String::from_utf8(listed.stdout)?;
+    let mut flaws = Vec::new();
+    for file in files.lines() {
+        let path = root.join(file);
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        if file.ends_with(".rs") {
+            check_source(file, &text, &mut flaws);
+        }
+        if file.ends_with(".md") {
+            check_links(root, file, &text, &mut flaws);
+        }
+    }
+    check_pages(root, &files, &mut flaws);
+    if flaws.is_empty() {
+        return Ok(());
+    }
+    bail!("{}", flaws.join("\n"))
+}
+
+fn check_source(file: &str, text: &str, flaws: &mut Vec<String>) {
+    let lines = text.lines().count();
+    if lines > LINES_MAX {
+        flaws.push(format!("{file}: {lines} lines; split it, a file is a sitting"));
+    }
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.chars().count() > 100 && !line.contains('"') && !line.contains("http") {
+            flaws.push(format!("{file}:{number}: longer than 100 columns"));
+        }
+        if line.ends_with(' ') {
+            flaws.push(format!("{file}:{number}: ends in a space"));
+        }
+    }
+}
+
+/// Links to files of the project must lead somewhere.
+fn check_links(root: &Path, file: &str, text: &str, flaws: &mut Vec<String>) {
+    let folder = root.join(file).parent().map_or_else(|| root.to_owned(), Path::to_owned);
+    for part in text.split("](").skip(1) {
+        let Some(link) = part.split(')').next() else { continue };
+        let target = link.split('#').next().unwrap_or_default();
+        let is_ours = !target.is_empty() && !target.contains("://");
+        if is_ours && !folder.join(target).exists() {
+            flaws.push(format!("{file}: the link to {target} leads nowhere"));
+        }
+    }
+}
+
+/// Every algorithm has its page.
+fn check_pages(root: &Path, files: &str, flaws: &mut Vec<String>) {
+    let algorithms = files.lines().filter(|file| {
+        file.starts_with("crates/algorithms/src/mutex/") && !file.ends_with("/testing.rs")
+    });
+    for file in algorithms {
+        let name = file.trim_start_matches("crates/algorithms/src/mutex/");
+        let name = name.split(['/', '.']).next().unwrap_or_default().replace('_', "-");
+        if !root.join("docs/algorithms").join(format!("{name}.md")).exists() {
+            flaws.push(format!("{file}: has no page docs/algorithms/{name}.md"));
+        }
+    }
+}
