@@ -11,6 +11,9 @@ pub mod ricart_agrawala;
 pub mod token_ring;
 pub mod token_ring_resting;
 
+#[cfg(test)]
+mod testing;
+
 pub use central::Central;
 pub use lamport::Lamport;
 pub use maekawa::{Maekawa, MaekawaPlain};

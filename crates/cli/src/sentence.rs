@@ -1,6 +1,7 @@
 //! A finished run in words.
 
 use conclave_core::{ProcessId, Seat};
+use conclave_observe::property::Ordering;
 use conclave_observe::{Ending, Report, Verdict};
 
 use crate::plan::Done;
@@ -28,7 +29,7 @@ pub fn judged(
         return Some(format!("{who} entered at {at} ms with fence {got}, after fence {before}"));
     }
     if let Some(first) =
-        report.ordering.as_ref().and_then(|it| it.first()).filter(|_| promises_order)
+        report.ordering.as_ref().and_then(Ordering::first).filter(|_| promises_order)
     {
         let (granted, passed, at) = (id(first.granted), id(first.passed), first.at);
         return Some(format!(

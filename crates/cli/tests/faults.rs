@@ -45,7 +45,11 @@ fn without_and_with(plan: Plan) -> (Verdict, Verdict) {
 fn a_crash_alone_stalls_those_who_need_the_dead() {
     let script = "n 3\nrequest 1@0ms\nrequest 2@10ms\ncrash 3@5ms";
     for name in ["ricart-agrawala", "lamport", "token-ring"] {
-        assert_eq!(without_and_with(scripted(name, script)), (Verdict::Ok, Verdict::Stalled), "{name}");
+        assert_eq!(
+            without_and_with(scripted(name, script)),
+            (Verdict::Ok, Verdict::Stalled),
+            "{name}"
+        );
     }
 }
 
@@ -91,7 +95,8 @@ fn a_one_way_partition_alone_cuts_one_way() {
     assert_eq!(cut("2>0"), Verdict::Ok);
     // A release that does not arrive keeps the next one out; a grant that need not come does not.
     let release = |sides: &str| {
-        let script = format!("n 2\nrequest 1@0ms hold 5ms\nrequest 2@20ms\npartition {sides}@6ms..9ms");
+        let script =
+            format!("n 2\nrequest 1@0ms hold 5ms\nrequest 2@20ms\npartition {sides}@6ms..9ms");
         verdict(scripted("central", &script))
     };
     assert_eq!(release("1>0"), Verdict::Stalled);

@@ -208,6 +208,13 @@ impl Judge {
     }
 }
 
+impl Report {
+    /// How often a grant passed a request that had happened before, if that was judged.
+    pub fn overtakings(&self) -> Option<u64> {
+        self.ordering.as_ref().map(Ordering::overtakings)
+    }
+}
+
 /// Numbers messages as they are sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MessageNumbers(u64);

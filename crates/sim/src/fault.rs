@@ -156,12 +156,13 @@ impl FaultPlan {
         crashes.chain(returns).chain(pauses).chain(partitions)
     }
 
-    /// Crashes and returns of one process must come by turns.
+    /// Crashes and returns of one process must come by turns. At the same time it crashes first,
+    /// because that is the order in which the world does them.
     fn check_order(&self) -> Result<(), UnknownProcess> {
         let crashes = self.crashes.iter().map(|it| (it.process, it.at, true, it.to_string()));
         let returns = self.returns.iter().map(|it| (it.process, it.at, false, it.to_string()));
         let mut turns: Vec<_> = crashes.chain(returns).collect();
-        turns.sort();
+        turns.sort_by_key(|&(process, at, is_crash, _)| (process, at, !is_crash));
         let mut down = None;
         for (process, _, is_crash, text) in turns {
             match (is_crash, down == Some(process)) {
@@ -385,6 +386,21 @@ mod tests {
         assert!(plan(&["1@5ms"], &["1@4ms"]).is_err());
         assert!(plan(&["1@5ms", "1@6ms"], &[]).is_err());
         assert!(plan(&[], &["2@4ms"]).is_err());
+    }
+
+    #[test]
+    fn at_the_same_time_a_crash_comes_before_a_return() {
+        let plan = |crashes: &[&str], returns: &[&str]| {
+            let crashes = crashes.iter().map(|text| text.parse().unwrap()).collect();
+            let returns = returns.iter().map(|text| text.parse().unwrap()).collect();
+            FaultPlan { crashes, returns, ..FaultPlan::default() }.check(&View::dense(1, 3))
+        };
+        assert_eq!(plan(&["1@5ms"], &["1@5ms"]), Ok(()));
+        let error = plan(&["1@3ms", "1@9ms"], &["1@9ms"]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "crash 1@9ms: process 1 is down already at that time; let it return first"
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use conclave_core::{
 };
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
-    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Outcome, Recording, Setup, Workload,
-    simulate,
+    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Outcome, Recording, Setup,
+    Workload, simulate,
 };
 
 /// A lock server in a few lines; process 1 serves, all others ask.

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use conclave_core::mutex::{Command, Notice};
-use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, Protocol, Seat, Start, View,
-};
+use conclave_core::{Effects, Fence, Input, Kind, KindIndex, Message, Protocol, Seat, Start, View};
 use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
 use conclave_sim::{
-    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Recording, Setup, Workload, simulate,
+    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Recording, Setup, Workload,
+    simulate,
 };
 
 /// Enters when its timer runs out.
@@ -85,8 +84,15 @@ fn run(faults: &FaultPlan, entries: u64) -> Report {
         recording: Recording::Nothing,
         check_invariants: true,
     };
-    let application =
-        MutexApplication::new(Workload::Contend, &view, vec![Seat(0)], entries, Time::DELAY, None, 1);
+    let application = MutexApplication::new(
+        Workload::Contend,
+        &view,
+        vec![Seat(0)],
+        entries,
+        Time::DELAY,
+        None,
+        1,
+    );
     simulate(&setup, application, &mut |_| {}).report
 }
 

@@ -310,3 +310,159 @@ impl Central {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use conclave_core::View;
+
+    use super::Message::{Grant, Queued, Release, Request};
+    use super::*;
+    use crate::mutex::testing::Deed::{Entered, Left, Sent};
+    use crate::mutex::testing::{NOBODY, Probe};
+
+    /// Process 0 coordinates, 1 to 3 are clients.
+    fn process(me: u32, answers: Answers) -> Probe<Central> {
+        Probe::founding(me, &View::dense(0, 4), &Config::new(answers))
+    }
+
+    fn coordinator() -> Probe<Central> {
+        process(0, Answers::Grants)
+    }
+
+    fn client() -> Probe<Central> {
+        process(1, Answers::Grants)
+    }
+
+    #[test]
+    fn a_client_asks_the_coordinator_alone() {
+        let mut client = client();
+        assert_eq!(client.enter(), [Sent(0, Request)]);
+    }
+
+    #[test]
+    fn a_client_enters_once_granted_and_tells_the_coordinator_when_it_leaves() {
+        let mut client = client();
+        client.enter();
+
+        assert_eq!(client.receive(0, Grant(Fence(7))), [Entered(8)]);
+        assert_eq!(client.leave(), [Sent(0, Release(Fence(8))), Left]);
+    }
+
+    #[test]
+    fn the_coordinator_grants_at_once_while_nobody_holds() {
+        let mut coordinator = coordinator();
+        assert_eq!(coordinator.receive(2, Request), [Sent(2, Grant(Fence(0)))]);
+    }
+
+    #[test]
+    fn the_coordinator_grants_to_one_at_a_time_in_order_of_arrival() {
+        let mut coordinator = coordinator();
+        coordinator.receive(2, Request);
+
+        assert_eq!(coordinator.receive(3, Request), []);
+        assert_eq!(coordinator.receive(1, Request), []);
+
+        assert_eq!(coordinator.receive(2, Release(Fence(1))), [Sent(3, Grant(Fence(1)))]);
+        assert_eq!(coordinator.receive(3, Release(Fence(2))), [Sent(1, Grant(Fence(2)))]);
+        assert_eq!(coordinator.receive(1, Release(Fence(3))), []);
+    }
+
+    #[test]
+    fn a_grant_carries_the_highest_fence_of_all_releases() {
+        let mut coordinator = coordinator();
+        for (client, fence) in [(1, 9), (2, 4)] {
+            coordinator.receive(client, Request);
+            coordinator.receive(client, Release(Fence(fence)));
+        }
+
+        assert_eq!(coordinator.receive(3, Request), [Sent(3, Grant(Fence(9)))]);
+    }
+
+    #[test]
+    fn with_positions_one_who_has_to_wait_is_told_how_many_go_first() {
+        let mut coordinator = process(0, Answers::GrantsAndPositions);
+        coordinator.receive(1, Request);
+
+        assert_eq!(coordinator.receive(2, Request), [Sent(2, Queued(1))]);
+        assert_eq!(coordinator.receive(3, Request), [Sent(3, Queued(2))]);
+    }
+
+    #[test]
+    fn a_place_in_the_queue_changes_nothing_for_the_client() {
+        let mut client = process(1, Answers::GrantsAndPositions);
+        client.enter();
+
+        assert!(client.ignores_message(0, Queued(1)));
+        assert_eq!(client.receive(0, Grant(Fence(0))), [Entered(1)]);
+        assert!(client.ignores_message(0, Queued(1)), "one that was overtaken by the grant");
+    }
+
+    #[test]
+    fn a_release_by_another_than_the_holder_is_ignored() {
+        let mut coordinator = coordinator();
+        assert!(coordinator.ignores_message(1, Release(Fence(5))));
+        coordinator.receive(1, Request);
+        coordinator.receive(2, Request);
+
+        assert!(coordinator.ignores_message(2, Release(Fence(5))));
+    }
+
+    #[test]
+    fn a_client_ignores_what_makes_no_sense() {
+        let mut client = client();
+        assert!(client.ignores(Command::Leave));
+        assert!(client.ignores_message(0, Grant(Fence(3))));
+        assert!(client.ignores_message(2, Request), "it does not coordinate");
+        assert!(client.ignores_message(2, Release(Fence(3))));
+
+        client.enter();
+        assert!(client.ignores(Command::Enter) && client.ignores(Command::Leave));
+
+        client.receive(0, Grant(Fence(0)));
+        assert!(client.ignores(Command::Enter));
+        assert!(client.ignores_message(0, Grant(Fence(3))));
+    }
+
+    #[test]
+    fn the_coordinator_does_not_ask_for_the_lock() {
+        let coordinator = coordinator();
+        assert!(coordinator.ignores(Command::Enter) && coordinator.ignores(Command::Leave));
+    }
+
+    #[test]
+    fn a_known_holder_is_in_and_the_coordinator_waits_for_its_release() {
+        let known = |me| {
+            Probe::<Central>::held_by(1, me, &View::dense(0, 4), &Config::new(Answers::Grants))
+        };
+        let (mut coordinator, mut holder, other) = (known(0), known(1), known(2));
+        assert!(other.ignores(Command::Leave));
+        assert_eq!(coordinator.receive(2, Request), []);
+
+        assert_eq!(holder.leave(), [Sent(0, Release(Fence(0))), Left]);
+
+        assert_eq!(coordinator.receive(1, Release(Fence(0))), [Sent(2, Grant(Fence(0)))]);
+    }
+
+    #[test]
+    fn a_client_that_comes_back_is_out() {
+        let view = View::dense(0, 4);
+        let client =
+            Probe::<Central>::returning(1, &view, &Config::new(Answers::GrantsAndPositions));
+        assert_eq!(client.began, []);
+        assert!(client.ignores(Command::Leave));
+        assert!(client.ignores_message(0, Grant(Fence(3))), "it was for the one that crashed");
+    }
+
+    #[test]
+    fn a_client_waits_for_the_coordinator_and_that_one_for_the_holder() {
+        let (mut client, mut coordinator) = (client(), coordinator());
+        assert_eq!((client.waits_for(), coordinator.waits_for()), (vec![], vec![]));
+
+        client.enter();
+        coordinator.receive(1, Request);
+        assert_eq!((client.waits_for(), coordinator.waits_for()), (vec![0], vec![1]));
+
+        client.receive(0, Grant(Fence(0)));
+        assert_eq!(client.waits_for(), NOBODY);
+    }
+}

@@ -17,9 +17,9 @@
 //! **Cost.** 2(N-1) messages to enter, N-1 to leave; client delay 2, synchronisation delay 1.
 //!
 //! **Paper.** L. Lamport, *Time, Clocks, and the Ordering of Events in a Distributed System*, CACM
-//! 21(7), 1978, the five rules of the section "Ordering the Events Totally". Departures: a release
-//! names the request it takes out, and only requests advance the clock, which is the same order with
-//! fewer states.
+//! 21(7), 1978, the five rules of the section "Ordering the Events Totally". Departure: only requests
+//! are events; all other messages carry the clock without a tick, which is the same order with fewer
+//! states.
 //!
 //! **Why it is safe.** Suppose i and j are in at once and i's stamp is the older one. j heard from i
 //! something later than j's own stamp; by FIFO it had i's older request by then, and i's release
@@ -45,7 +45,7 @@ pub enum Message {
     Request(Timestamp),
     /// I have your request; my clock shows this, and this is the highest fence I know.
     Acknowledge(Timestamp, Fence),
-    /// Take this request out again; and this was my fence.
+    /// Take my request out again; my clock shows this, and this was my fence.
     Release(Timestamp, Fence),
 }
 
@@ -143,6 +143,7 @@ impl Protocol for Lamport {
             }
             (_, Input::Message { from, message: Message::Acknowledge(time, fence) }) => {
                 self.fence.learn(fence);
+                self.clock.catch_up(time);
                 out.rule("notes the acknowledgement");
                 self.hear(Stamp { time, process: from });
                 self.try_to_enter(out);
@@ -151,7 +152,8 @@ impl Protocol for Lamport {
             (_, Input::Message { from, message: Message::Release(time, fence) }) => {
                 out.rule("takes the request out of its queue (rule 4)");
                 self.fence.learn(fence);
-                self.queue.remove(&Stamp { time, process: from });
+                self.clock.catch_up(time);
+                self.take_out(from);
                 self.try_to_enter(out);
             }
             _ => out.rule("has no use for this"),
@@ -214,9 +216,16 @@ impl Lamport {
         out.rule("leaves, and tells all others to take its request out (rule 3)");
         self.queue.remove(&stamp);
         self.role = Role::Released;
-        let release = Message::Release(stamp.time, self.fence.known());
+        let release = Message::Release(self.clock.time(), self.fence.known());
         out.multicast(self.view.others(self.me), &release);
         out.notify(Notice::Left);
+    }
+
+    /// Everybody has one request at most, and a holder's is nearly always the first.
+    fn take_out(&mut self, process: ProcessId) {
+        if let Some(&stamp) = self.queue.iter().find(|stamp| stamp.process == process) {
+            self.queue.remove(&stamp);
+        }
     }
 
     /// Whoever says something later than the own request has nothing older under way (by FIFO).
@@ -245,5 +254,186 @@ impl Lamport {
             self.role = Role::Held { stamp };
             out.notify(Notice::Entered { fence: self.fence.enter() });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::testing::Deed::{Entered, Left, Sent};
+    use crate::mutex::testing::{NOBODY, Probe};
+
+    /// One of three.
+    fn process(me: u32) -> Probe<Lamport> {
+        Probe::founding(me, &View::dense(1, 3), &())
+    }
+
+    fn request(time: u64) -> Message {
+        Message::Request(Timestamp(time))
+    }
+
+    fn acknowledge(time: u64, fence: u64) -> Message {
+        Message::Acknowledge(Timestamp(time), Fence(fence))
+    }
+
+    fn release(time: u64, fence: u64) -> Message {
+        Message::Release(Timestamp(time), Fence(fence))
+    }
+
+    #[test]
+    fn rule_1_a_request_is_stamped_and_sent_to_all_others() {
+        let mut process = process(1);
+        assert_eq!(process.enter(), [Sent(2, request(1)), Sent(3, request(1))]);
+    }
+
+    #[test]
+    fn rule_2_a_request_is_acknowledged_with_a_later_time() {
+        let mut process = process(1);
+        assert_eq!(process.receive(2, request(7)), [Sent(2, acknowledge(8, 0))]);
+        assert_eq!(process.receive(3, request(4)), [Sent(3, acknowledge(8, 0))]);
+    }
+
+    #[test]
+    fn rule_3_a_holder_that_leaves_tells_all_others() {
+        let mut process = process(1);
+        process.enter();
+        process.receive(2, acknowledge(2, 4));
+        assert_eq!(process.receive(3, acknowledge(2, 0)), [Entered(5)]);
+
+        assert_eq!(process.leave(), [Sent(2, release(2, 5)), Sent(3, release(2, 5)), Left]);
+    }
+
+    #[test]
+    fn rule_4_a_release_makes_way_for_the_next_request() {
+        let mut process = process(2);
+        process.receive(1, request(1));
+        process.enter();
+        process.receive(1, acknowledge(4, 0));
+        assert_eq!(process.receive(3, acknowledge(4, 0)), [], "1 is first in the queue");
+
+        assert_eq!(process.receive(1, release(4, 6)), [Entered(7)]);
+    }
+
+    #[test]
+    fn rule_5_i_the_first_of_the_queue_enters_and_equal_times_are_told_apart_by_process() {
+        let asking_with = |me, other| {
+            let mut process = process(me);
+            process.enter();
+            process.receive(other, request(1));
+            process.receive(other, acknowledge(2, 0));
+            process
+        };
+        assert_eq!(asking_with(1, 2).receive(3, acknowledge(2, 0)), [Entered(1)]);
+        assert_eq!(asking_with(2, 1).receive(3, acknowledge(2, 0)), []);
+    }
+
+    #[test]
+    fn rule_5_ii_an_entry_needs_something_later_from_everybody() {
+        let mut process = process(2);
+        process.enter();
+        assert_eq!(process.receive(1, acknowledge(1, 0)), [], "<1, p1> is before <1, p2>");
+        assert_eq!(process.receive(3, acknowledge(2, 0)), []);
+        assert_eq!(process.receive(1, acknowledge(2, 0)), [Entered(1)]);
+    }
+
+    #[test]
+    fn rule_5_ii_a_later_request_is_as_good_as_an_acknowledgement() {
+        let mut process = process(1);
+        process.enter();
+        process.receive(2, acknowledge(2, 0));
+
+        assert_eq!(process.receive(3, request(1)), [Sent(3, acknowledge(2, 0)), Entered(1)]);
+    }
+
+    #[test]
+    fn the_clock_rises_above_requests_heard_and_with_each_own_one() {
+        let mut process = Probe::<Lamport>::founding(1, &View::dense(1, 2), &());
+        process.receive(2, request(7));
+        process.receive(2, release(7, 1));
+        assert_eq!(process.enter(), [Sent(2, request(9))]);
+
+        process.receive(2, acknowledge(10, 1));
+        process.leave();
+        assert_eq!(process.enter(), [Sent(2, request(11))]);
+    }
+
+    #[test]
+    fn the_clock_rises_to_what_acknowledgements_and_releases_show() {
+        for told in [acknowledge(7, 0), release(7, 0)] {
+            let mut process = process(1);
+            process.receive(2, told);
+            assert_eq!(process.receive(3, request(1)), [Sent(3, acknowledge(7, 0))]);
+        }
+    }
+
+    #[test]
+    fn the_clock_begins_where_the_scenario_sets_it() {
+        let (view, clock) = (View::dense(1, 2), Timestamp(101));
+        let start = Start { clock, ..Start::founding(ProcessId(1), &view, &()) };
+        assert_eq!(Probe::<Lamport>::start(start).enter(), [Sent(2, request(102))]);
+    }
+
+    #[test]
+    fn acknowledgements_carry_the_highest_fence() {
+        let mut process = process(1);
+        process.receive(2, request(1));
+        process.receive(2, release(1, 6));
+        assert_eq!(process.receive(3, request(1)), [Sent(3, acknowledge(2, 6))]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_ignored() {
+        let mut process = Probe::<Lamport>::founding(1, &View::dense(1, 2), &());
+        assert!(process.ignores(Command::Leave));
+        assert!(process.ignores_message(2, acknowledge(0, 0)), "it did not ask");
+        assert!(process.ignores_message(2, release(0, 0)), "2 has no request");
+
+        process.enter();
+        assert!(process.ignores(Command::Enter) && process.ignores(Command::Leave));
+        assert!(process.ignores_message(2, release(0, 0)), "its own is not 2's to take out");
+
+        process.receive(2, acknowledge(2, 0));
+        assert!(process.ignores(Command::Enter));
+        assert!(process.ignores_message(2, acknowledge(0, 0)));
+    }
+
+    #[test]
+    fn a_known_holder_is_first_in_every_queue() {
+        let known = |me| Probe::<Lamport>::held_by(3, me, &View::dense(1, 3), &());
+        let (mut process, mut holder) = (known(1), known(3));
+        process.enter();
+        process.receive(2, acknowledge(2, 0));
+        assert_eq!(process.receive(3, acknowledge(2, 0)), []);
+        assert_eq!(process.waits_for(), [3]);
+
+        assert_eq!(holder.leave(), [Sent(1, release(0, 0)), Sent(2, release(0, 0)), Left]);
+
+        assert_eq!(process.receive(3, release(0, 0)), [Entered(1)]);
+    }
+
+    #[test]
+    fn one_alone_enters_at_once() {
+        let mut alone = Probe::<Lamport>::founding(1, &View::dense(1, 1), &());
+        for fence in 1..=2 {
+            assert_eq!(alone.enter(), [Entered(fence)]);
+            assert_eq!(alone.leave(), [Left]);
+        }
+    }
+
+    #[test]
+    fn a_process_waits_for_the_silent_and_then_for_those_before_it() {
+        let mut process = process(3);
+        process.receive(1, request(1));
+        assert_eq!(process.waits_for(), NOBODY);
+
+        process.enter();
+        assert_eq!(process.waits_for(), [1, 2]);
+        process.receive(1, acknowledge(4, 0));
+        assert_eq!(process.waits_for(), [2]);
+        process.receive(2, acknowledge(4, 0));
+        assert_eq!(process.waits_for(), [1], "whose request is older");
+
+        process.receive(1, release(4, 1));
+        assert_eq!(process.waits_for(), NOBODY, "it is in");
     }
 }

@@ -23,7 +23,9 @@
 //! **Paper.** G. Ricart and A. K. Agrawala, *An Optimal Algorithm for Mutual Exclusion in Computer
 //! Networks*, CACM 24(1), 1981, section 2 ("The Algorithm"). Names: `Our_Sequence_Number` is
 //! `Role::Wanted::stamp`, `Highest_Sequence_Number` is `clock`, `Outstanding_Reply_Count` is
-//! `Role::Wanted::outstanding`, `Reply_Deferred[1:N]` is `deferred`.
+//! `Role::Wanted::outstanding`, `Reply_Deferred[1:N]` is `deferred`. Departure: replies carry the
+//! clock too. In the paper only requests do, and then a process that learns of a request from a third
+//! one's reply can stamp its own as older, and pass one that happened before it.
 //!
 //! **Why it is safe.** Suppose i and j are in at once. Each has the other's reply to its current
 //! request. Say i's stamp is the older one. If j sent its reply before it chose its stamp, it had
@@ -48,10 +50,10 @@ use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark};
 pub enum Message {
     /// I want in, since my clock showed this.
     Request(Timestamp),
-    /// As far as I am concerned, go; and this is the highest fence I know.
-    Reply(Fence),
-    /// I heard you; the reply comes when I have left.
-    Deferred,
+    /// As far as I am concerned, go; my clock shows this, and this is the highest fence I know.
+    Reply(Timestamp, Fence),
+    /// I heard you; the reply comes when I have left; my clock shows this.
+    Deferred(Timestamp),
 }
 
 /// How a process answers a request whose reply it keeps back.
@@ -168,8 +170,8 @@ impl conclave_core::Message for Message {
     fn kind(&self) -> KindIndex {
         match self {
             Message::Request(_) => 0,
-            Message::Reply(_) => 1,
-            Message::Deferred => 2,
+            Message::Reply(..) => 1,
+            Message::Deferred(_) => 2,
         }
     }
 }
@@ -195,6 +197,12 @@ impl Protocol for RicartAgrawala {
 
     #[inline]
     fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        if let Input::Message {
+            message: Message::Reply(time, _) | Message::Deferred(time), ..
+        } = &input
+        {
+            self.clock.catch_up(*time);
+        }
         match (&mut self.role, input) {
             // "Process invokes mutual exclusion".
             (Role::Released, Input::Command(Command::Enter)) => self.request(out),
@@ -205,12 +213,15 @@ impl Protocol for RicartAgrawala {
             // "Process receives reply message".
             (
                 Role::Wanted { silent, .. },
-                Input::Message { from, message: Message::Reply(fence) },
+                Input::Message { from, message: Message::Reply(_, fence) },
             ) => {
                 hear(silent, &self.view, from);
                 self.on_reply(fence, out);
             }
-            (Role::Wanted { silent, .. }, Input::Message { from, message: Message::Deferred }) => {
+            (
+                Role::Wanted { silent, .. },
+                Input::Message { from, message: Message::Deferred(_) },
+            ) => {
                 out.rule("now knows that the other is alive and merely busy");
                 hear(silent, &self.view, from);
             }
@@ -275,13 +286,13 @@ impl RicartAgrawala {
         };
         out.rule(why);
         if !defer {
-            return out.send(theirs.process, Message::Reply(self.fence.known()));
+            return out.send(theirs.process, self.reply());
         }
         if let Some(seat) = self.view.seat(theirs.process) {
             self.deferred.insert(seat);
         }
         if self.answers == Answers::RepliesAndDeferrals {
-            out.send(theirs.process, Message::Deferred);
+            out.send(theirs.process, Message::Deferred(self.clock.time()));
         }
     }
 
@@ -307,9 +318,13 @@ impl RicartAgrawala {
         out.rule("leaves, and sends the replies that it kept back");
         self.role = Role::Released;
         let waiting = self.deferred.iter().map(|seat| self.view.at(seat));
-        out.multicast(waiting, &Message::Reply(self.fence.known()));
+        out.multicast(waiting, &self.reply());
         self.deferred.clear();
         out.notify(Notice::Left);
+    }
+
+    fn reply(&self) -> Message {
+        Message::Reply(self.clock.time(), self.fence.known())
     }
 
     fn everyone_else(&self) -> SeatSet {
@@ -326,5 +341,210 @@ impl RicartAgrawala {
 fn hear(silent: &mut Option<SeatSet>, view: &View, from: ProcessId) {
     if let (Some(silent), Some(seat)) = (silent, view.seat(from)) {
         silent.remove(seat);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::testing::Deed::{Entered, Left, Sent};
+    use crate::mutex::testing::{NOBODY, Probe};
+
+    /// One of three, in the words of the paper.
+    fn process(me: u32) -> Probe<RicartAgrawala> {
+        Probe::founding(me, &View::dense(1, 3), &Answers::Replies)
+    }
+
+    /// The same, in the variant.
+    fn talkative(me: u32) -> Probe<RicartAgrawala> {
+        Probe::founding(me, &View::dense(1, 3), &Answers::RepliesAndDeferrals)
+    }
+
+    /// Process 1, which is in.
+    fn holder() -> Probe<RicartAgrawala> {
+        let mut holder = process(1);
+        holder.enter();
+        holder.receive(2, reply(2, 0));
+        assert_eq!(holder.receive(3, reply(2, 0)), [Entered(1)]);
+        holder
+    }
+
+    fn request(time: u64) -> Message {
+        Message::Request(Timestamp(time))
+    }
+
+    fn reply(time: u64, fence: u64) -> Message {
+        Message::Reply(Timestamp(time), Fence(fence))
+    }
+
+    fn deferred(time: u64) -> Message {
+        Message::Deferred(Timestamp(time))
+    }
+
+    #[test]
+    fn a_request_is_stamped_and_sent_to_all_others() {
+        let mut process = process(1);
+        assert_eq!(process.enter(), [Sent(2, request(1)), Sent(3, request(1))]);
+    }
+
+    #[test]
+    fn the_last_reply_lets_it_in_with_a_fence_above_all_it_was_told() {
+        let mut process = process(1);
+        process.enter();
+
+        assert_eq!(process.receive(3, reply(2, 7)), []);
+        assert_eq!(process.receive(2, reply(2, 4)), [Entered(8)]);
+    }
+
+    #[test]
+    fn one_that_does_not_want_in_replies_at_once() {
+        let mut process = process(1);
+        assert_eq!(process.receive(2, request(5)), [Sent(2, reply(6, 0))]);
+    }
+
+    #[test]
+    fn one_that_wants_in_replies_at_once_to_the_older_request() {
+        let mut process = process(2);
+        process.receive(3, request(5));
+        process.enter();
+
+        assert_eq!(process.receive(1, request(6)), [Sent(1, reply(7, 0))], "its own is 7");
+    }
+
+    #[test]
+    fn one_that_wants_in_keeps_back_its_reply_to_the_younger_request() {
+        let mut process = process(2);
+        process.enter();
+        assert_eq!(process.receive(1, request(2)), [], "its own is 1");
+    }
+
+    #[test]
+    fn equal_times_are_told_apart_by_process() {
+        let mut process = process(2);
+        process.enter();
+        assert_eq!(process.receive(1, request(1)), [Sent(1, reply(2, 0))]);
+        assert_eq!(process.receive(3, request(1)), []);
+    }
+
+    #[test]
+    fn a_holder_keeps_back_every_reply_until_it_has_left() {
+        let mut holder = holder();
+        assert_eq!(holder.receive(3, request(9)), []);
+        assert_eq!(holder.receive(2, request(9)), []);
+
+        assert_eq!(holder.leave(), [Sent(2, reply(10, 1)), Sent(3, reply(10, 1)), Left]);
+        assert_eq!(holder.receive(2, request(10)), [Sent(2, reply(11, 1))], "it owes no more");
+    }
+
+    #[test]
+    fn leaving_costs_nothing_where_nobody_waits() {
+        assert_eq!(holder().leave(), [Left]);
+    }
+
+    #[test]
+    fn the_clock_rises_above_requests_heard_and_with_each_own_one() {
+        let mut process =
+            Probe::<RicartAgrawala>::founding(1, &View::dense(1, 2), &Answers::Replies);
+        process.receive(2, request(7));
+        assert_eq!(process.enter(), [Sent(2, request(9))]);
+
+        process.receive(2, reply(0, 0));
+        process.leave();
+        assert_eq!(process.enter(), [Sent(2, request(10))]);
+    }
+
+    #[test]
+    fn the_clock_rises_to_what_replies_and_deferrals_show() {
+        for told in [reply(7, 0), deferred(7)] {
+            let mut process = talkative(1);
+            process.enter();
+            process.receive(2, told);
+            assert_eq!(process.receive(3, request(1)), [Sent(3, deferred(7))]);
+        }
+    }
+
+    #[test]
+    fn the_clock_begins_where_the_scenario_sets_it() {
+        let (view, clock) = (View::new([32, 80].map(ProcessId)).unwrap(), Timestamp(101));
+        let start = Start { clock, ..Start::founding(ProcessId(32), &view, &Answers::Replies) };
+        assert_eq!(Probe::<RicartAgrawala>::start(start).enter(), [Sent(80, request(102))]);
+    }
+
+    #[test]
+    fn with_deferrals_a_reply_that_is_kept_back_is_announced() {
+        let mut process = talkative(1);
+        process.enter();
+        assert_eq!(process.receive(2, request(1)), [Sent(2, deferred(2))]);
+
+        process.receive(2, reply(2, 0));
+        process.receive(3, reply(2, 0));
+        assert_eq!(process.receive(3, request(2)), [Sent(3, deferred(3))]);
+
+        assert_eq!(process.leave(), [Sent(2, reply(3, 1)), Sent(3, reply(3, 1)), Left]);
+    }
+
+    #[test]
+    fn with_deferrals_it_is_known_who_is_silent() {
+        let mut process = talkative(1);
+        process.enter();
+        assert_eq!(process.waits_for(), [2, 3]);
+
+        assert_eq!(process.receive(2, deferred(2)), []);
+        assert_eq!(process.waits_for(), [3]);
+
+        assert_eq!(process.receive(3, reply(2, 0)), []);
+        assert_eq!(process.waits_for(), [2, 3], "all answered: any of them may owe the reply");
+
+        assert_eq!(process.receive(2, reply(3, 0)), [Entered(1)], "a deferral was not a reply");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_ignored() {
+        let mut process = talkative(1);
+        let ignores_answers = |process: &Probe<_>| {
+            process.ignores_message(2, reply(0, 9)) && process.ignores_message(2, deferred(0))
+        };
+        assert!(process.ignores(Command::Leave) && ignores_answers(&process));
+
+        process.enter();
+        assert!(process.ignores(Command::Enter) && process.ignores(Command::Leave));
+
+        process.receive(2, reply(2, 0));
+        process.receive(3, reply(2, 0));
+        assert!(process.ignores(Command::Enter) && ignores_answers(&process));
+    }
+
+    #[test]
+    fn a_known_holder_keeps_its_reply_back_and_the_others_do_not() {
+        let (view, answers) = (View::dense(1, 3), Answers::Replies);
+        let known = |me| Probe::<RicartAgrawala>::held_by(3, me, &view, &answers);
+        let (mut other, mut holder) = (known(2), known(3));
+        assert_eq!(other.receive(1, request(1)), [Sent(1, reply(2, 0))]);
+        assert_eq!(holder.receive(1, request(1)), []);
+
+        assert_eq!(holder.leave(), [Sent(1, reply(2, 0)), Left]);
+    }
+
+    #[test]
+    fn one_alone_enters_at_once() {
+        for answers in [Answers::Replies, Answers::RepliesAndDeferrals] {
+            let mut alone = Probe::<RicartAgrawala>::founding(1, &View::dense(1, 1), &answers);
+            for fence in 1..=2 {
+                assert_eq!(alone.enter(), [Entered(fence)]);
+                assert_eq!(alone.leave(), [Left]);
+            }
+        }
+    }
+
+    #[test]
+    fn only_one_that_wants_in_waits_and_for_all_others() {
+        let mut process = process(2);
+        assert_eq!(process.waits_for(), NOBODY);
+        process.enter();
+        assert_eq!(process.waits_for(), [1, 3]);
+        process.receive(1, reply(2, 0));
+        assert_eq!(process.waits_for(), [1, 3], "replies are counted, not named");
+        process.receive(3, reply(2, 0));
+        assert_eq!(process.waits_for(), NOBODY);
     }
 }

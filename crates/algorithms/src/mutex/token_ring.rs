@@ -246,3 +246,102 @@ impl TokenRing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use conclave_core::View;
+
+    use super::Message::Token;
+    use super::*;
+    use crate::mutex::testing::Deed::{Entered, Left, Sent};
+    use crate::mutex::testing::{NOBODY, Probe};
+
+    /// One of three.
+    fn process(me: u32) -> Probe<TokenRing> {
+        Probe::founding(me, &View::dense(1, 3), &())
+    }
+
+    #[test]
+    fn the_first_member_mints_the_token_and_lets_it_go_at_once() {
+        assert_eq!(process(1).began, [Sent(2, Token(Fence(0)))]);
+        assert_eq!(process(2).began, []);
+        assert_eq!(process(3).began, []);
+    }
+
+    #[test]
+    fn the_token_goes_round_the_ring_as_the_view_has_it() {
+        let view = View::new([3, 32, 5].map(ProcessId)).unwrap();
+        let ring = |me| Probe::<TokenRing>::founding(me, &view, &());
+        assert_eq!(ring(3).began, [Sent(32, Token(Fence(0)))]);
+        assert_eq!(ring(5).receive(32, Token(Fence(4))), [Sent(3, Token(Fence(4)))]);
+    }
+
+    #[test]
+    fn a_process_that_does_not_want_in_passes_the_token_on() {
+        let mut process = process(2);
+        assert_eq!(process.receive(1, Token(Fence(4))), [Sent(3, Token(Fence(4)))]);
+    }
+
+    #[test]
+    fn a_process_that_wants_in_keeps_the_token_until_it_leaves() {
+        let mut process = process(2);
+        assert_eq!(process.enter(), [], "it waits in silence");
+
+        assert_eq!(process.receive(1, Token(Fence(4))), [Entered(5)]);
+        assert_eq!(process.leave(), [Sent(3, Token(Fence(5))), Left]);
+    }
+
+    #[test]
+    fn a_token_never_forgets_a_fence() {
+        let mut process = process(2);
+        process.receive(1, Token(Fence(9)));
+        assert_eq!(process.receive(1, Token(Fence(4))), [Sent(3, Token(Fence(9)))]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_ignored() {
+        let mut process = process(2);
+        assert!(process.ignores(Command::Leave));
+        process.enter();
+        assert!(process.ignores(Command::Enter) && process.ignores(Command::Leave));
+        process.receive(1, Token(Fence(0)));
+        assert!(process.ignores(Command::Enter));
+        assert!(process.ignores_message(1, Token(Fence(7))), "there is but one");
+    }
+
+    #[test]
+    fn a_known_holder_has_the_token_and_nobody_mints_another() {
+        let known = |me| Probe::<TokenRing>::held_by(2, me, &View::dense(1, 3), &());
+        for me in 1..=3 {
+            assert_eq!(known(me).began, []);
+        }
+        assert_eq!(known(2).leave(), [Sent(3, Token(Fence(0))), Left]);
+    }
+
+    #[test]
+    fn a_first_member_that_comes_back_mints_no_second_token() {
+        let mut first = Probe::<TokenRing>::returning(1, &View::dense(1, 3), &());
+        assert_eq!(first.began, []);
+        assert_eq!(first.enter(), []);
+    }
+
+    #[test]
+    fn one_alone_keeps_the_token_and_enters_at_once() {
+        let mut alone = Probe::<TokenRing>::founding(1, &View::dense(1, 1), &());
+        assert_eq!(alone.began, []);
+        for fence in 1..=2 {
+            assert_eq!(alone.enter(), [Entered(fence)]);
+            assert_eq!(alone.leave(), [Left]);
+        }
+    }
+
+    #[test]
+    fn whoever_has_no_token_waits_for_its_predecessor() {
+        let mut process = process(1);
+        assert_eq!(process.waits_for(), [3]);
+        process.enter();
+        assert_eq!(process.waits_for(), [3]);
+        process.receive(3, Token(Fence(0)));
+        assert_eq!(process.waits_for(), NOBODY);
+    }
+}

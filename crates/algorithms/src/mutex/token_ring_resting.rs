@@ -213,3 +213,137 @@ impl RestingTokenRing {
         out.send(self.successor, Message::Token(self.fence.known()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use conclave_core::View;
+
+    use super::Message::{Call, Token};
+    use super::*;
+    use crate::mutex::testing::Deed::{Entered, Left, Sent};
+    use crate::mutex::testing::{NOBODY, Probe};
+
+    /// One of three; 1 has the token.
+    fn process(me: u32) -> Probe<RestingTokenRing> {
+        Probe::founding(me, &View::dense(1, 3), &())
+    }
+
+    #[test]
+    fn the_token_rests_with_the_first_member_who_enters_for_nothing() {
+        let mut first = process(1);
+        assert_eq!(first.began, []);
+
+        for fence in 1..=2 {
+            assert_eq!(first.enter(), [Entered(fence)]);
+            assert_eq!(first.leave(), [Left], "nobody called: it rests");
+        }
+    }
+
+    #[test]
+    fn who_wants_in_without_the_token_calls_its_predecessor() {
+        assert_eq!(process(2).enter(), [Sent(1, Call)]);
+        assert_eq!(process(3).enter(), [Sent(2, Call)]);
+    }
+
+    #[test]
+    fn a_call_that_meets_the_resting_token_sends_it_back() {
+        let mut first = process(1);
+        first.enter();
+        first.leave();
+
+        assert_eq!(first.receive(2, Call), [Sent(2, Token(Fence(1)))]);
+    }
+
+    #[test]
+    fn a_call_that_meets_the_holder_waits_until_it_leaves() {
+        let mut first = process(1);
+        first.enter();
+
+        assert_eq!(first.receive(2, Call), []);
+        assert_eq!(first.leave(), [Sent(2, Token(Fence(1))), Left]);
+    }
+
+    #[test]
+    fn a_call_where_the_token_is_not_runs_on_against_the_ring() {
+        let mut process = process(2);
+        assert_eq!(process.receive(3, Call), [Sent(1, Call)]);
+    }
+
+    #[test]
+    fn a_call_stops_where_another_is_under_way() {
+        let mut process = process(2);
+        process.enter();
+        assert_eq!(process.receive(3, Call), []);
+
+        let mut other = self::process(2);
+        other.receive(3, Call);
+        assert_eq!(other.enter(), []);
+    }
+
+    #[test]
+    fn a_token_that_passes_by_is_sent_on_to_the_caller() {
+        let mut process = process(2);
+        process.receive(3, Call);
+
+        assert_eq!(process.receive(1, Token(Fence(4))), [Sent(3, Token(Fence(4)))]);
+        assert_eq!(process.enter(), [Sent(1, Call)], "it has to be called again");
+    }
+
+    #[test]
+    fn who_wants_in_is_served_before_those_behind_it() {
+        let mut process = process(2);
+        process.enter();
+        process.receive(3, Call);
+
+        assert_eq!(process.receive(1, Token(Fence(4))), [Entered(5)]);
+        assert_eq!(process.leave(), [Sent(3, Token(Fence(5))), Left]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_ignored() {
+        let mut process = process(2);
+        assert!(process.ignores(Command::Leave));
+        process.enter();
+        assert!(process.ignores(Command::Enter) && process.ignores(Command::Leave));
+        process.receive(3, Call);
+        assert!(process.ignores_message(3, Call), "it knows");
+        process.receive(1, Token(Fence(0)));
+        assert!(process.ignores(Command::Enter));
+        assert!(process.ignores_message(3, Call), "it still knows");
+    }
+
+    #[test]
+    fn a_known_holder_has_the_token_and_the_first_member_has_not() {
+        let known = |me| Probe::<RestingTokenRing>::held_by(2, me, &View::dense(1, 3), &());
+        let (mut first, mut holder) = (known(1), known(2));
+        assert_eq!(first.enter(), [Sent(3, Call)]);
+
+        holder.receive(3, Call);
+        assert_eq!(holder.leave(), [Sent(3, Token(Fence(0))), Left]);
+    }
+
+    #[test]
+    fn a_first_member_that_comes_back_mints_no_second_token() {
+        let mut first = Probe::<RestingTokenRing>::returning(1, &View::dense(1, 3), &());
+        assert_eq!(first.enter(), [Sent(3, Call)]);
+    }
+
+    #[test]
+    fn one_alone_has_the_token_for_ever() {
+        let mut alone = Probe::<RestingTokenRing>::founding(1, &View::dense(1, 1), &());
+        for fence in 1..=2 {
+            assert_eq!(alone.enter(), [Entered(fence)]);
+            assert_eq!(alone.leave(), [Left]);
+        }
+    }
+
+    #[test]
+    fn only_who_called_waits_and_for_its_predecessor() {
+        let mut process = process(2);
+        assert_eq!(process.waits_for(), NOBODY);
+        process.receive(3, Call);
+        assert_eq!(process.waits_for(), [1], "on another's behalf");
+        process.receive(1, Token(Fence(0)));
+        assert_eq!(process.waits_for(), NOBODY);
+    }
+}

@@ -269,7 +269,7 @@ fn liveness(report: &Report, view: &View) -> String {
 }
 
 fn ordering(report: &Report) -> String {
-    match report.ordering.as_ref().map(|it| it.overtakings()) {
+    match report.overtakings() {
         None => "not judged; ask for it with --ordering".into(),
         Some(0) => "kept: no grant passed a request that had happened before".into(),
         Some(count) => format!(
@@ -351,14 +351,14 @@ fn as_json(done: &Done) -> Value {
         "load": { "max": busiest, "mean": mean },
         "fairness": {
             "jain": report.fairness.jain(),
-            "overtakes": report.ordering.as_ref().map(|it| it.overtakings()),
+            "overtakes": report.overtakings(),
             "passed_by_later_requests_max": report.waiting.overtaken_most(),
         },
         "safety": if report.exclusion.broken().is_none() { "ok" } else { "violated" },
         "liveness": if report.waiting.count() == 0 { "ok" } else { report.verdict.name() },
         "waiting": ids(&mut report.waiting.iter()),
         "waits_for": outcome.diagnosis.as_ref().map(|it| ids(&mut it.path.iter().copied())),
-        "ordering": match report.ordering.as_ref().map(|it| it.overtakings()) {
+        "ordering": match report.overtakings() {
             None => "not judged",
             Some(0) => "ok",
             Some(_) => "violated",

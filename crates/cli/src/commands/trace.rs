@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use conclave_observe::trace::json;
+use conclave_observe::trace::{Trace, json};
 use conclave_observe::{Ending, JudgeOrdering, What};
 
 use super::{explain, output};
@@ -21,12 +21,12 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let ordering = if members <= ORDERING_MAX { JudgeOrdering::Yes } else { JudgeOrdering::No };
     // A run that did not end well says at its end who waits for whom; one that was cut off does not,
     // and is not blamed for those who wait.
-    let ends_in_waits =
-        trace.records.last().is_some_and(|it| matches!(it.event.what, What::WaitsFor { .. }));
-    let ending = if ends_in_waits { Ending::Quiet } else { Ending::Finished };
+    let waits = waits(&trace);
+    let ending = if waits.is_empty() { Ending::Finished } else { Ending::Quiet };
     let promises_order = trace.header.promises_order;
     let report = trace.judge(ordering).finish(ending, promises_order);
     let reason = sentence::judged(&report, promises_order, |seat| trace.id(seat))
+        .or((!waits.is_empty()).then(|| waits.join(", ")))
         .unwrap_or_else(|| sentence::ended(&report));
     let mut out = anstream::stdout().lock();
     if args.explain {
@@ -41,4 +41,14 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     writeln!(out, "  {events} events, {sent} messages, until {} ms", report.end)?;
     output::draw(&trace, &args.drawing, vec![format!("{}: {reason}", report.verdict)])?;
     Ok(exit::exit_code(report.verdict))
+}
+
+/// Who waits for whom, as the run said at its end.
+fn waits(trace: &Trace) -> Vec<String> {
+    let records = trace.records.iter();
+    let waits = records.filter_map(|record| match record.event.what {
+        What::WaitsFor { whom } => Some((trace.id(record.event.seat), trace.id(whom))),
+        _ => None,
+    });
+    waits.map(|(waiter, whom)| format!("{waiter} waits for {whom}")).collect()
 }

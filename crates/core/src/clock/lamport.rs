@@ -49,7 +49,7 @@ impl LamportClock {
         self.0
     }
 
-    /// IR2, where only requests are events: max(own, received + 1).
+    /// IR2, where only requests are events: max(own, received + 1), on a request.
     ///
     /// Mutual exclusion needs no more than that a request made after another was heard of is later
     /// than it. Receipts that are not counted keep the clock, and with it the number of states to
@@ -57,6 +57,13 @@ impl LamportClock {
     #[inline]
     pub fn rise_above(&mut self, received: Timestamp) {
         self.0 = self.0.max(Timestamp(received.0 + 1));
+    }
+
+    /// The same on any other message, which carries the clock without being an event: max(own,
+    /// received). A request can become known by such a message too, through somebody who heard it.
+    #[inline]
+    pub fn catch_up(&mut self, received: Timestamp) {
+        self.0 = self.0.max(received);
     }
 }
 
@@ -104,6 +111,8 @@ mod tests {
         assert_eq!(clock.time(), Timestamp(10));
         clock.rise_above(Timestamp(4));
         assert_eq!(clock.time(), Timestamp(10), "an old request does not move it");
+        clock.catch_up(Timestamp(12));
+        assert_eq!(clock.time(), Timestamp(12), "a message that is no event adds no tick");
         assert!(clock.tick() > Timestamp(9));
     }
 }

@@ -361,3 +361,288 @@ impl Maekawa {
         out.send(candidate.process, Message::Grant(self.fence.known()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Message::{Fail, Grant, Inquire, Release, Yield};
+    use super::*;
+    use crate::mutex::testing::Deed::{Entered, Left, Sent};
+    use crate::mutex::testing::{NOBODY, Probe};
+    use crate::quorum::Construction;
+
+    /// One of four, each with the votes of all four to collect: every rule can be seen there.
+    fn process(me: u32) -> Probe<Maekawa> {
+        let sets = VotingSets::build(Construction::All, &View::dense(1, 4)).unwrap();
+        Probe::founding(me, sets.view(), &sets)
+    }
+
+    /// Process 1, which has asked and has its own vote.
+    fn candidate() -> Probe<Maekawa> {
+        let mut candidate = process(1);
+        candidate.enter();
+        candidate
+    }
+
+    /// Process 4, which has voted for the request of 3 with that time.
+    fn voter_for_3(time: u64) -> Probe<Maekawa> {
+        let mut voter = process(4);
+        assert_eq!(voter.receive(3, request(time)), [Sent(3, grant(0))]);
+        voter
+    }
+
+    fn request(time: u64) -> Message {
+        Message::Request(Timestamp(time))
+    }
+
+    fn grant(fence: u64) -> Message {
+        Grant(Fence(fence))
+    }
+
+    fn release(fence: u64) -> Message {
+        Release(Fence(fence))
+    }
+
+    // The voter's rules.
+
+    #[test]
+    fn a_voter_fails_a_request_that_is_worse_than_its_candidate() {
+        let mut voter = voter_for_3(5);
+        assert_eq!(voter.receive(2, request(6)), [Sent(2, Fail)]);
+    }
+
+    #[test]
+    fn a_voter_inquires_of_its_candidate_for_a_better_request() {
+        let mut voter = voter_for_3(5);
+        assert_eq!(voter.receive(2, request(4)), [Sent(3, Inquire)]);
+    }
+
+    #[test]
+    fn equal_times_are_told_apart_by_process() {
+        let mut voter = voter_for_3(5);
+        assert_eq!(voter.receive(2, request(5)), [Sent(3, Inquire)]);
+    }
+
+    #[test]
+    fn a_voter_inquires_once_per_vote_and_fails_whom_another_overtakes() {
+        let mut voter = voter_for_3(5);
+        voter.receive(2, request(4));
+        assert_eq!(voter.receive(1, request(3)), [Sent(2, Fail)], "Sanders' second fail");
+    }
+
+    #[test]
+    fn a_request_that_was_failed_already_is_not_failed_again() {
+        let mut voter = voter_for_3(5);
+        voter.receive(2, request(6));
+        assert_eq!(voter.receive(1, request(4)), [Sent(3, Inquire)]);
+    }
+
+    #[test]
+    fn a_request_between_the_best_and_the_candidate_is_failed() {
+        let mut voter = voter_for_3(5);
+        voter.receive(2, request(3));
+        assert_eq!(voter.receive(1, request(4)), [Sent(1, Fail)]);
+    }
+
+    #[test]
+    fn a_vote_that_was_yielded_goes_to_the_best_and_then_back() {
+        let mut voter = voter_for_3(5);
+        voter.receive(1, request(6));
+        voter.receive(2, request(4));
+
+        assert_eq!(voter.receive(3, Yield), [Sent(2, grant(0))]);
+        assert_eq!(voter.receive(2, release(1)), [Sent(3, grant(1))]);
+        assert_eq!(voter.receive(3, release(2)), [Sent(1, grant(2))]);
+    }
+
+    #[test]
+    fn a_voter_may_inquire_again_once_it_has_voted_anew() {
+        let mut voter = voter_for_3(5);
+        voter.receive(2, request(4));
+        voter.receive(3, Yield);
+        assert_eq!(voter.receive(1, request(3)), [Sent(2, Inquire)]);
+    }
+
+    #[test]
+    fn a_vote_carries_the_highest_fence_of_all_releases() {
+        let mut voter = voter_for_3(1);
+        voter.receive(3, release(9));
+        voter.receive(2, request(3));
+        voter.receive(2, release(4));
+        assert_eq!(voter.receive(1, request(5)), [Sent(1, grant(9))]);
+    }
+
+    #[test]
+    fn a_yield_or_release_by_another_than_the_candidate_is_ignored() {
+        let idle = process(4);
+        assert!(idle.ignores_message(3, Yield) && idle.ignores_message(3, release(5)));
+
+        let mut voter = voter_for_3(5);
+        voter.receive(2, request(6));
+        assert!(voter.ignores_message(2, Yield) && voter.ignores_message(2, release(5)));
+    }
+
+    // The candidate's rules.
+
+    #[test]
+    fn a_request_is_stamped_and_sent_to_the_voting_set_itself_included() {
+        let mut process = process(2);
+        assert_eq!(process.enter(), [1, 3, 4].map(|voter| Sent(voter, request(1))));
+        assert_eq!(process.waits_for(), [1, 3, 4], "its own vote it has");
+    }
+
+    #[test]
+    fn only_the_voting_set_is_asked() {
+        let sets = VotingSets::build(Construction::Grid, &View::dense(1, 3)).unwrap();
+        let mut process = Probe::<Maekawa>::founding(1, sets.view(), &sets);
+        assert_eq!(process.enter(), [Sent(2, request(1))], "its set is 1 and 2");
+    }
+
+    #[test]
+    fn all_votes_of_the_set_let_it_in_with_a_fence_above_all_it_was_told() {
+        let mut candidate = candidate();
+        assert_eq!(candidate.receive(2, grant(6)), []);
+        assert_eq!(candidate.receive(3, grant(2)), []);
+        assert_eq!(candidate.receive(4, grant(0)), [Entered(7)]);
+    }
+
+    #[test]
+    fn a_candidate_that_may_still_win_keeps_the_vote_until_it_is_failed() {
+        let mut candidate = candidate();
+        candidate.receive(2, grant(0));
+        candidate.receive(3, grant(0));
+        assert_eq!(candidate.receive(3, Inquire), []);
+        assert_eq!(candidate.receive(2, Inquire), []);
+
+        assert_eq!(candidate.receive(4, Fail), [Sent(2, Yield), Sent(3, Yield)]);
+        assert_eq!(candidate.waits_for(), [2, 3, 4]);
+    }
+
+    #[test]
+    fn a_candidate_that_was_failed_yields_at_once() {
+        let mut candidate = candidate();
+        candidate.receive(4, Fail);
+        candidate.receive(2, grant(0));
+        assert_eq!(candidate.receive(2, Inquire), [Sent(2, Yield)]);
+    }
+
+    #[test]
+    fn a_candidate_that_yielded_counts_as_failed_there() {
+        let mut candidate = candidate();
+        candidate.receive(4, Fail);
+        candidate.receive(2, grant(0));
+        candidate.receive(2, Inquire);
+        candidate.receive(4, grant(0));
+
+        candidate.receive(3, grant(0));
+        assert_eq!(candidate.receive(3, Inquire), [Sent(3, Yield)], "2's vote is another's now");
+    }
+
+    #[test]
+    fn a_vote_takes_back_the_fail() {
+        let mut candidate = candidate();
+        candidate.receive(4, Fail);
+        candidate.receive(4, grant(0));
+        assert_eq!(candidate.receive(4, Inquire), [], "again it may win");
+    }
+
+    #[test]
+    fn one_that_is_in_keeps_every_vote_until_it_leaves() {
+        let mut candidate = candidate();
+        candidate.receive(2, grant(0));
+        candidate.receive(2, Inquire);
+        candidate.receive(3, grant(0));
+        assert_eq!(candidate.receive(4, grant(0)), [Entered(1)]);
+        assert!(candidate.ignores_message(3, Inquire), "the release will answer it");
+
+        let releases = [2, 3, 4].map(|voter| Sent(voter, release(1)));
+        assert_eq!(candidate.leave(), [&releases[..], &[Left]].concat());
+    }
+
+    #[test]
+    fn an_inquiry_that_crossed_the_release_is_ignored_then_and_in_the_next_campaign() {
+        let mut candidate = candidate();
+        for voter in [2, 3, 4] {
+            candidate.receive(voter, grant(0));
+        }
+        candidate.leave();
+        assert!(candidate.ignores_message(2, Inquire), "it is out");
+
+        candidate.enter();
+        candidate.receive(3, Fail);
+        assert!(candidate.ignores_message(2, Inquire), "that vote it has not got yet");
+    }
+
+    #[test]
+    fn its_own_vote_is_asked_back_and_yielded_as_any_other() {
+        let mut candidate = process(2);
+        candidate.enter();
+        assert_eq!(candidate.receive(1, request(1)), [], "it may still win");
+
+        assert_eq!(candidate.receive(3, Fail), [Sent(1, grant(0))]);
+    }
+
+    // Both halves.
+
+    #[test]
+    fn the_clock_rises_above_requests_heard_and_with_each_own_one() {
+        let sets = VotingSets::build(Construction::All, &View::dense(1, 2)).unwrap();
+        let mut process = Probe::<Maekawa>::founding(1, sets.view(), &sets);
+        process.receive(2, request(7));
+        process.receive(2, release(1));
+        assert_eq!(process.enter(), [Sent(2, request(9))]);
+
+        process.receive(2, grant(1));
+        process.leave();
+        let next = process.enter();
+        assert_eq!(next, [Sent(2, request(11))], "as its own voter it heard the last one, too");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_ignored() {
+        let mut process = process(1);
+        assert!(process.ignores(Command::Leave));
+        assert!(process.ignores_message(2, grant(5)) && process.ignores_message(2, Fail));
+
+        process.enter();
+        assert!(process.ignores(Command::Enter) && process.ignores(Command::Leave));
+        assert!(process.ignores_message(2, Inquire), "it has no vote of 2");
+        assert!(process.ignores_message(9, grant(5)), "who is 9?");
+
+        for voter in [2, 3, 4] {
+            process.receive(voter, grant(0));
+        }
+        assert!(process.ignores(Command::Enter));
+        assert!(process.ignores_message(2, grant(5)) && process.ignores_message(2, Fail));
+    }
+
+    #[test]
+    fn a_known_holder_has_the_oldest_request_there_can_be() {
+        let sets = VotingSets::build(Construction::Grid, &View::dense(1, 3)).unwrap();
+        let known = |me| Probe::<Maekawa>::held_by(3, me, sets.view(), &sets);
+        assert_eq!(known(1).receive(2, request(1)), [Sent(2, Fail)], "3's set is 3 and 1");
+        assert_eq!(known(2).receive(1, request(1)), [Sent(1, grant(0))]);
+
+        assert_eq!(known(3).leave(), [Sent(1, release(0)), Left]);
+    }
+
+    #[test]
+    fn one_alone_votes_for_itself_and_enters_at_once() {
+        let sets = VotingSets::build(Construction::Grid, &View::dense(1, 1)).unwrap();
+        let mut alone = Probe::<Maekawa>::founding(1, sets.view(), &sets);
+        for fence in 1..=2 {
+            assert_eq!(alone.enter(), [Entered(fence)]);
+            assert_eq!(alone.leave(), [Left]);
+        }
+    }
+
+    #[test]
+    fn a_candidate_waits_for_votes_and_a_voter_for_its_candidate_if_others_wait() {
+        let mut process = voter_for_3(1);
+        assert_eq!(process.waits_for(), NOBODY, "nobody waits for its vote");
+
+        process.enter();
+        assert_eq!(process.waits_for(), [1, 2, 3, 4, 3], "all votes, and its own is 3's");
+        process.receive(2, grant(0));
+        assert_eq!(process.waits_for(), [1, 3, 4, 3]);
+    }
+}

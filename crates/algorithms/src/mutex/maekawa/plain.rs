@@ -253,3 +253,158 @@ impl MaekawaPlain {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Message::{Release, Reply, Request};
+    use super::*;
+    use crate::mutex::testing::Deed::{Entered, Left, Sent};
+    use crate::mutex::testing::{NOBODY, Probe};
+    use crate::quorum::Construction;
+
+    fn sets(n: u32) -> VotingSets {
+        VotingSets::build(Construction::Grid, &View::dense(1, n)).unwrap()
+    }
+
+    /// One of three; the voting sets are {1,2}, {2,3}, {3,1}.
+    fn process(me: u32) -> Probe<MaekawaPlain> {
+        let sets = sets(3);
+        Probe::founding(me, sets.view(), &sets)
+    }
+
+    fn reply(fence: u64) -> Message {
+        Reply(Fence(fence))
+    }
+
+    fn release(fence: u64) -> Message {
+        Release(Fence(fence))
+    }
+
+    #[test]
+    fn enter_asks_the_voting_set_alone_itself_included() {
+        let mut process = process(1);
+        assert_eq!(process.enter(), [Sent(2, Request)]);
+        assert_eq!(process.waits_for(), [2], "its own vote it has");
+    }
+
+    #[test]
+    fn all_votes_of_the_set_let_it_in() {
+        let mut process = process(1);
+        process.enter();
+        assert_eq!(process.receive(2, reply(6)), [Entered(7)]);
+    }
+
+    #[test]
+    fn its_own_vote_may_be_the_one_that_it_lacks() {
+        let mut process = process(1);
+        process.receive(3, Request);
+        process.enter();
+        assert_eq!(process.receive(2, reply(0)), [], "its own vote is 3's");
+
+        assert_eq!(process.receive(3, release(4)), [Entered(5)]);
+    }
+
+    #[test]
+    fn leave_gives_all_votes_back_its_own_too() {
+        let mut process = process(1);
+        process.enter();
+        process.receive(2, reply(0));
+        process.receive(3, Request);
+
+        assert_eq!(process.leave(), [Sent(2, release(1)), Left, Sent(3, reply(1))]);
+    }
+
+    #[test]
+    fn a_voter_votes_for_one_at_a_time_in_order_of_arrival() {
+        let mut voter = process(2);
+        assert_eq!(voter.receive(3, Request), [Sent(3, reply(0))]);
+        assert_eq!(voter.receive(1, Request), []);
+        assert_eq!(voter.enter(), [Sent(3, Request)], "it is not before others at its own vote");
+
+        assert_eq!(voter.receive(3, release(1)), [Sent(1, reply(1))]);
+        assert_eq!(voter.receive(1, release(2)), []);
+        assert_eq!(voter.waits_for(), [3], "now it has its own vote");
+    }
+
+    #[test]
+    fn a_vote_carries_the_highest_fence_of_all_releases() {
+        let mut voter = process(2);
+        for (candidate, fence) in [(1, 9), (3, 4)] {
+            voter.receive(candidate, Request);
+            voter.receive(candidate, release(fence));
+        }
+        assert_eq!(voter.receive(1, Request), [Sent(1, reply(9))]);
+    }
+
+    #[test]
+    fn a_release_by_another_than_the_candidate_is_ignored() {
+        let mut voter = process(2);
+        assert!(voter.ignores_message(1, release(5)), "it has not voted");
+        voter.receive(1, Request);
+        voter.receive(3, Request);
+        assert!(voter.ignores_message(3, release(5)), "it has voted for 1");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_ignored() {
+        let mut process = process(1);
+        assert!(process.ignores(Command::Leave));
+        assert!(process.ignores_message(2, reply(5)));
+
+        process.enter();
+        assert!(process.ignores(Command::Enter) && process.ignores(Command::Leave));
+
+        process.receive(2, reply(0));
+        assert!(process.ignores(Command::Enter));
+        assert!(process.ignores_message(2, reply(5)));
+    }
+
+    #[test]
+    fn a_known_holder_has_the_votes_of_its_set_and_of_nobody_else() {
+        let sets = sets(3);
+        let known = |me| Probe::<MaekawaPlain>::held_by(1, me, sets.view(), &sets);
+        assert_eq!(known(1).receive(3, Request), []);
+        assert_eq!(known(2).receive(3, Request), []);
+        assert_eq!(known(3).receive(2, Request), [Sent(2, reply(0))]);
+
+        assert_eq!(known(1).leave(), [Sent(2, release(0)), Left]);
+    }
+
+    #[test]
+    fn one_alone_votes_for_itself_and_enters_at_once() {
+        let sets = sets(1);
+        let mut alone = Probe::<MaekawaPlain>::founding(1, sets.view(), &sets);
+        for fence in 1..=2 {
+            assert_eq!(alone.enter(), [Entered(fence)]);
+            assert_eq!(alone.leave(), [Left]);
+        }
+    }
+
+    #[test]
+    fn a_candidate_waits_for_votes_and_a_voter_for_its_candidate_if_others_wait() {
+        let mut process = process(2);
+        assert_eq!(process.waits_for(), NOBODY);
+        process.receive(1, Request);
+        assert_eq!(process.waits_for(), NOBODY, "nobody waits for its vote");
+
+        process.enter();
+        assert_eq!(process.waits_for(), [2, 3, 1], "both votes, and its own is 1's");
+        process.receive(3, reply(0));
+        assert_eq!(process.waits_for(), [2, 1]);
+    }
+
+    #[test]
+    fn three_that_ask_at_once_wait_for_each_other_in_a_circle() {
+        let mut processes = [1, 2, 3].map(process);
+        for process in &mut processes {
+            process.enter();
+        }
+
+        for (asked, asking) in [(2, 1), (3, 2), (1, 3)] {
+            assert_eq!(processes[asked - 1].receive(asking, Request), []);
+        }
+
+        let waits = processes.each_ref().map(Probe::waits_for);
+        assert_eq!(waits, [[2, 1], [3, 2], [1, 3]], "the next one's vote; and as voters");
+    }
+}

@@ -1,0 +1,765 @@
+//! Every rule that safety or progress hangs on, broken once, and the property that notices.
+//!
+//! The algorithms have no switches for this. A mutant is the real process in the hands of somebody
+//! who tampers with what it hears, says or remembers; an exhaustive search that knows no algorithm
+//! then finds two holders, a fence that fell, or a deadlock. The bounds are the smallest at which it
+//! is found, and at the same bounds the process that is left alone passes.
+
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+
+use conclave_algorithms::catalogue::{self, Entry, Portable, Seating, Visitor};
+use conclave_algorithms::mutex::{
+    Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
+    lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
+};
+use conclave_algorithms::quorum::{self, Construction, VotingSets};
+use conclave_core::clock::Timestamp;
+use conclave_core::mutex::{Command, Mutex, Notice};
+use conclave_core::{
+    Effect, Effects, Fence, Input, Message, ProcessId, Protocol, Seat, Start, View,
+};
+use conclave_testkit::search::Flaw::{self, Deadlock, FenceFell, TwoHolders};
+use conclave_testkit::search::{Found, Search};
+
+// What all algorithms have in common: at N=2 with one request each, whatever breaks is seen.
+
+/// Hands a mutant of every algorithm that is live by itself to a search.
+struct Catch<T> {
+    view: View,
+    tamper: T,
+}
+
+/// A way to tamper with any algorithm.
+trait TamperWithAny: Clone {
+    fn on<P: Mutex>(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
+}
+
+impl<T: TamperWithAny> Visitor for Catch<T> {
+    type Output = Option<Flaw>;
+
+    fn visit<P: Mutex<Message: Portable>>(
+        self,
+        entry: &'static Entry,
+        config: P::Config,
+    ) -> Option<Flaw> {
+        let clients = entry.clients(&self.view);
+        let bounds = Bounds { view: self.view, clients, config, requests: 1, fifo: true };
+        let tamper = self.tamper;
+        bounds.passes::<P>();
+        bounds.search(move |process: &mut P, input, out: &mut _| tamper.on(process, input, out))
+    }
+}
+
+fn catch_two(entry: &Entry, tamper: impl TamperWithAny) -> Option<Flaw> {
+    let view = entry.view_of(&View::dense(1, 2)).unwrap();
+    let seating = Seating { view: &view, construction: Construction::Grid };
+    catalogue::visit(entry, &seating, Catch { view: view.clone(), tamper }).unwrap()
+}
+
+fn live() -> impl Iterator<Item = &'static Entry> {
+    catalogue::ALL.iter().copied().filter(|entry| entry.promises.liveness)
+}
+
+/// Lets go of the lock as it enters, and tells its application nothing of it.
+#[derive(Clone)]
+struct LetsGoTooSoon;
+
+impl TamperWithAny for LetsGoTooSoon {
+    fn on<P: Mutex>(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
+        if input == Input::Command(Command::Leave) {
+            return out.notify(Notice::Left);
+        }
+        let mut effects = step(process, input);
+        if effects.iter().any(|it| matches!(it, Effect::Notify(Notice::Entered { .. }))) {
+            effects.extend(step(process, Input::Command(Command::Leave)));
+        }
+        effects.retain(|it| *it != Effect::Notify(Notice::Left));
+        put(effects, out);
+    }
+}
+
+#[test]
+fn whoever_lets_go_before_it_leaves_lets_another_in() {
+    for entry in live() {
+        assert_eq!(catch_two(entry, LetsGoTooSoon), Some(TwoHolders), "{}", entry.name);
+    }
+}
+
+/// Never sends one kind of message.
+#[derive(Clone)]
+struct NeverSends(&'static str);
+
+impl TamperWithAny for NeverSends {
+    fn on<P: Mutex>(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
+        let name = |message: &P::Message| P::Message::KINDS[usize::from(message.kind())].name;
+        loses(|_, _, message| name(message) == self.0)(process, input, out);
+    }
+}
+
+#[test]
+fn without_any_one_kind_of_message_there_is_a_deadlock_but_for_those_that_are_mere_news() {
+    for entry in live() {
+        for kind in entry.kinds {
+            let is_news = matches!(kind.name, "queued" | "deferred");
+            let expected = (!is_news).then_some(Deadlock);
+            let found = catch_two(entry, NeverSends(kind.name));
+            assert_eq!(found, expected, "{} without {}", entry.name, kind.name);
+        }
+    }
+}
+
+// Central server.
+
+fn central(answers: central::Answers) -> Bounds<central::Config> {
+    let clients = vec![Seat(1), Seat(2)];
+    Bounds { clients, ..Bounds::new(View::dense(0, 3), central::Config::new(answers)) }
+}
+
+#[test]
+fn a_coordinator_that_forgets_whom_it_granted_lets_two_in() {
+    use central::Message::Request;
+    let granted = |input: &_, done: &[_]| {
+        matches!(input, Input::Message { message: Request, .. }) && !done.is_empty()
+    };
+    central(central::Answers::Grants).catches::<Central>(TwoHolders, forgets(granted));
+}
+
+#[test]
+fn a_client_that_takes_queued_for_a_grant_gets_in_beside_the_holder() {
+    use central::Message::{Grant, Queued};
+    let mistakes = |message: &mut _| {
+        if let Queued(_) = message {
+            *message = Grant(Fence(0));
+        }
+    };
+    central(central::Answers::GrantsAndPositions).catches::<Central>(TwoHolders, hears(mistakes));
+}
+
+#[test]
+fn a_grant_or_a_release_without_its_fence_lets_fences_repeat() {
+    use central::Message::{Grant, Release};
+    let bounds = central(central::Answers::Grants);
+    let grant = |message: &mut _| {
+        if let Grant(fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    let release = |message: &mut _| {
+        if let Release(fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    bounds.catches::<Central>(FenceFell, says(grant));
+    bounds.catches::<Central>(FenceFell, says(release));
+}
+
+// Token rings.
+
+/// Everybody takes itself for the first member of the ring.
+#[derive(Clone)]
+struct EverybodyMints;
+
+impl<P: Mutex<Config = ()>> Tamper<P> for EverybodyMints {
+    fn start(&self, start: Start<'_, ()>, out: &mut Effects<P>) -> P {
+        let seat = start.view.seat(start.me).unwrap().index();
+        let mut ring = start.view.members().to_vec();
+        ring.rotate_left(seat);
+        P::start(Start { view: &View::new(ring).unwrap(), ..start }, out)
+    }
+}
+
+#[test]
+fn two_tokens_let_two_in() {
+    ring(2).catches::<TokenRing>(TwoHolders, EverybodyMints);
+    ring(2).catches::<RestingTokenRing>(TwoHolders, EverybodyMints);
+}
+
+#[test]
+fn a_token_without_its_fence_lets_fences_repeat() {
+    let moving = |token_ring::Message::Token(fence): &mut _| *fence = Fence(0);
+    let resting = |message: &mut _| {
+        if let token_ring_resting::Message::Token(fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    ring(2).catches::<TokenRing>(FenceFell, says(moving));
+    ring(2).catches::<RestingTokenRing>(FenceFell, says(resting));
+}
+
+#[test]
+fn a_holder_that_forgets_a_call_lets_the_token_rest_for_ever() {
+    let call_in_vain = |input: &_, done: &[_]| {
+        let call = token_ring_resting::Message::Call;
+        matches!(input, Input::Message { message, .. } if *message == call) && done.is_empty()
+    };
+    ring(2).catches::<RestingTokenRing>(Deadlock, forgets(call_in_vain));
+}
+
+#[test]
+fn a_call_that_is_not_passed_on_never_meets_the_token() {
+    let on_behalf = |cause: &_, _, message: &_| {
+        matches!(cause, Input::Message { .. }) && *message == token_ring_resting::Message::Call
+    };
+    ring(2).again(2).misses::<RestingTokenRing>(loses(on_behalf));
+    ring(3).catches::<RestingTokenRing>(Deadlock, loses(on_behalf));
+}
+
+// Lamport.
+
+#[test]
+fn lamport_without_fifo_channels_lets_two_in() {
+    let bounds = ring(2);
+    bounds.passes::<Lamport>();
+    let found = Bounds { fifo: false, ..bounds }.search::<Lamport>(Nobody);
+    assert_eq!(found, Some(TwoHolders));
+}
+
+#[test]
+fn an_acknowledgement_that_nobody_asked_for_lets_two_in() {
+    use lamport::Message::{Acknowledge, Request};
+    let boasts = |process: &mut Lamport, input, out: &mut Effects<_>| {
+        for effect in step(process, input) {
+            if let Effect::Send { to, message: Request(Timestamp(time)), .. } = effect {
+                out.send(to, Acknowledge(Timestamp(time + 1), Fence(0)));
+            }
+            put([effect], out);
+        }
+    };
+    ring(2).catches(TwoHolders, boasts);
+}
+
+#[test]
+fn an_acknowledgement_that_is_not_later_than_its_request_is_none() {
+    use lamport::Message::Acknowledge;
+    let stands_still = |message: &mut _| {
+        if let Acknowledge(time, _) = message {
+            *time = Timestamp(0);
+        }
+    };
+    ring(2).catches::<Lamport>(Deadlock, says(stands_still));
+}
+
+#[test]
+fn lamport_that_acknowledges_and_does_not_queue_lets_two_in() {
+    use lamport::Message::{Release, Request};
+    let does_not_queue = |process: &mut Lamport, input: Input<_>, out: &mut Effects<_>| {
+        process.on(input.clone(), out);
+        if let Input::Message { from, message: Request(time) } = input {
+            process.on(Input::Message { from, message: Release(time, Fence(0)) }, out);
+        }
+    };
+    ring(2).catches(TwoHolders, does_not_queue);
+}
+
+#[test]
+fn queues_that_are_not_ordered_alike_let_two_in() {
+    use lamport::Message::{Acknowledge, Release, Request};
+    let takes_others_for_younger = |message: &mut _| match message {
+        Request(time) | Release(time, _) => time.0 += 1,
+        Acknowledge(..) => {}
+    };
+    ring(2).catches::<Lamport>(TwoHolders, hears(takes_others_for_younger));
+}
+
+#[test]
+fn a_release_of_lamport_without_its_fence_lets_fences_repeat() {
+    use lamport::Message::Release;
+    let release = |message: &mut _| {
+        if let Release(_, fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    ring(2).catches::<Lamport>(FenceFell, says(release));
+}
+
+// Ricart-Agrawala.
+
+fn asking(n: u32, answers: ricart_agrawala::Answers) -> Bounds<ricart_agrawala::Answers> {
+    Bounds::new(View::dense(1, n), answers)
+}
+
+fn plainly(n: u32) -> Bounds<ricart_agrawala::Answers> {
+    asking(n, ricart_agrawala::Answers::Replies)
+}
+
+/// With two processes and FIFO channels the reply comes before the request that should not have been
+/// older, and all is well.
+#[test]
+fn a_clock_that_does_not_rise_on_receipt_lets_two_in() {
+    use ricart_agrawala::Message::Request;
+    let replied = |input: &_, done: &[_]| {
+        matches!(input, Input::Message { message: Request(_), .. }) && !done.is_empty()
+    };
+    plainly(2).again(2).misses::<RicartAgrawala>(forgets(replied));
+    let reordering = Bounds { fifo: false, ..plainly(2) };
+    reordering.catches::<RicartAgrawala>(TwoHolders, forgets(replied));
+    plainly(3).catches::<RicartAgrawala>(TwoHolders, forgets(replied));
+}
+
+#[test]
+fn a_process_that_wants_in_and_keeps_no_reply_back_lets_two_in() {
+    use ricart_agrawala::Message::Request;
+    let takes_others_for_older = |message: &mut _| {
+        if let Request(time) = message {
+            *time = Timestamp(0);
+        }
+    };
+    plainly(2).catches::<RicartAgrawala>(TwoHolders, hears(takes_others_for_older));
+}
+
+#[test]
+fn a_holder_that_keeps_no_reply_back_lets_another_in() {
+    use ricart_agrawala::Message::{Reply, Request};
+    let replies = |process: &mut RicartAgrawala, input, out: &mut Effects<_>| match input {
+        Input::Message { from, message: Request(time) } => out.send(from, Reply(time, Fence(0))),
+        _ => process.on(input, out),
+    };
+    plainly(2).catches(TwoHolders, replies);
+}
+
+#[test]
+fn ties_that_both_win_are_a_deadlock_and_ties_that_both_lose_let_two_in() {
+    use ricart_agrawala::Message::Request;
+    let younger = |message: &mut _| {
+        if let Request(time) = message {
+            time.0 += 1;
+        }
+    };
+    let older = |message: &mut _| {
+        if let Request(time) = message {
+            time.0 -= 1;
+        }
+    };
+    plainly(2).catches::<RicartAgrawala>(Deadlock, hears(younger));
+    plainly(2).catches::<RicartAgrawala>(TwoHolders, hears(older));
+}
+
+#[test]
+fn a_reply_that_is_kept_back_for_ever_is_a_deadlock() {
+    let on_leaving = |cause: &_, _, _: &_| *cause == Input::Command(Command::Leave);
+    plainly(2).catches::<RicartAgrawala>(Deadlock, loses(on_leaving));
+}
+
+#[test]
+fn a_reply_that_counts_twice_lets_two_in() {
+    use ricart_agrawala::Message::Reply;
+    let counts_twice = |process: &mut RicartAgrawala, input: Input<_>, out: &mut Effects<_>| {
+        process.on(input.clone(), out);
+        if let Input::Message { message: Reply(..), .. } = input {
+            process.on(input, out);
+        }
+    };
+    plainly(2).again(2).misses(counts_twice);
+    plainly(3).catches(TwoHolders, counts_twice);
+}
+
+#[test]
+fn a_process_that_takes_deferred_for_a_reply_gets_in_beside_the_holder() {
+    use ricart_agrawala::Message::{Deferred, Reply};
+    let mistakes = |message: &mut _| {
+        if let Deferred(time) = message {
+            *message = Reply(*time, Fence(0));
+        }
+    };
+    let bounds = asking(2, ricart_agrawala::Answers::RepliesAndDeferrals);
+    bounds.catches::<RicartAgrawala>(TwoHolders, hears(mistakes));
+}
+
+#[test]
+fn a_reply_without_its_fence_lets_fences_repeat() {
+    use ricart_agrawala::Message::Reply;
+    let reply = |message: &mut _| {
+        if let Reply(_, fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    plainly(2).catches::<RicartAgrawala>(FenceFell, says(reply));
+}
+
+// Maekawa, plain: with voting sets that do not let it deadlock, there is something to break.
+
+/// Both ask 1, and 2 asks itself as well.
+fn one_arbiter() -> Bounds<VotingSets> {
+    Bounds::voting(&[&[1], &[1, 2]])
+}
+
+#[test]
+fn maekawa_with_voting_sets_that_share_no_member_cannot_be_built() {
+    let sets = [1, 2].map(|id| vec![ProcessId(id)]).to_vec();
+    let refused = VotingSets::from_sets(&View::dense(1, 2), sets);
+    let (first, second) = (ProcessId(1), ProcessId(2));
+    assert_eq!(refused, Err(quorum::Flaw::Disjoint { first, second }));
+}
+
+/// Each takes its own word for what the voting sets are: itself alone.
+#[derive(Clone)]
+struct MembersDisagree;
+
+impl<P: Mutex<Config = VotingSets>> Tamper<P> for MembersDisagree {
+    fn start(&self, start: Start<'_, VotingSets>, out: &mut Effects<P>) -> P {
+        let alone = |&id: &ProcessId| if id == start.me { vec![id] } else { vec![start.me, id] };
+        let sets = start.view.members().iter().map(alone).collect();
+        let sets = VotingSets::from_sets(start.view, sets).unwrap();
+        P::start(Start { config: &sets, ..start }, out)
+    }
+}
+
+#[test]
+fn voting_sets_that_members_do_not_agree_on_let_two_in() {
+    one_arbiter().catches::<MaekawaPlain>(TwoHolders, MembersDisagree);
+    one_arbiter().catches::<Maekawa>(TwoHolders, MembersDisagree);
+}
+
+#[test]
+fn a_voter_that_forgets_its_vote_lets_two_in() {
+    use maekawa::{deadlock_free, plain};
+    let voted_plainly = |input: &_, _: &[_]| {
+        matches!(input, Input::Message { message: plain::Message::Request, .. })
+    };
+    let voted = |input: &_, _: &[_]| {
+        matches!(input, Input::Message { message: deadlock_free::Message::Request(_), .. })
+    };
+    one_arbiter().catches::<MaekawaPlain>(TwoHolders, forgets(voted_plainly));
+    one_arbiter().catches::<Maekawa>(TwoHolders, forgets(voted));
+}
+
+#[test]
+fn a_vote_or_a_release_of_plain_maekawa_without_its_fence_lets_fences_repeat() {
+    use maekawa::plain::Message::{Release, Reply};
+    let vote = |message: &mut _| {
+        if let Reply(fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    let release = |message: &mut _| {
+        if let Release(fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    one_arbiter().catches::<MaekawaPlain>(FenceFell, says(vote));
+    one_arbiter().catches::<MaekawaPlain>(FenceFell, says(release));
+}
+
+// Maekawa, deadlock-free.
+
+#[test]
+fn a_vote_or_a_release_without_its_fence_lets_fences_repeat() {
+    use maekawa::deadlock_free::Message::{Grant, Release};
+    let vote = |message: &mut _| {
+        if let Grant(fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    let release = |message: &mut _| {
+        if let Release(fence) = message {
+            *fence = Fence(0);
+        }
+    };
+    one_arbiter().catches::<Maekawa>(FenceFell, says(vote));
+    one_arbiter().catches::<Maekawa>(FenceFell, says(release));
+}
+
+#[test]
+fn a_voter_that_inquires_and_does_not_wait_for_the_yield_lets_two_in() {
+    use maekawa::deadlock_free::Message::{Inquire, Yield};
+    let takes_back = |process: &mut Maekawa, input, out: &mut Effects<_>| {
+        for effect in step(process, input) {
+            put([effect.clone()], out);
+            if let Effect::Send { to: from, message: Inquire, .. } = effect {
+                process.on(Input::Message { from, message: Yield }, out);
+            }
+        }
+    };
+    Bounds::voting(&[&[1, 2], &[2]]).catches(TwoHolders, takes_back);
+}
+
+#[test]
+fn a_candidate_that_yields_a_vote_and_counts_on_it_lets_two_in() {
+    use maekawa::deadlock_free::Message::{Inquire, Yield};
+    let keeps = |process: &mut Maekawa, input, out: &mut Effects<_>| match input {
+        Input::Message { from, message: Inquire } => out.send(from, Yield),
+        _ => process.on(input, out),
+    };
+    Bounds::voting(&[&[1, 2], &[2]]).catches(TwoHolders, keeps);
+}
+
+/// The correction that Sanders made in 1987, taken out again. Two processes do not need it, nor three
+/// with the usual voting sets; three with others do, and so do four with the usual ones.
+#[test]
+fn without_the_second_fail_of_sanders_there_is_a_deadlock() {
+    use maekawa::deadlock_free::Message::Fail;
+    let second = |cause: &Input<Maekawa>, to, message: &_| {
+        let is_first = matches!(cause, Input::Message { from, .. } if *from == to);
+        *message == Fail && !is_first
+    };
+    for bounds in all_of_two() {
+        bounds.again(2).misses(loses(second));
+    }
+    Bounds::grid(3).again(2).misses(loses(second));
+    Bounds::voting(&[&[1, 2, 3], &[1, 2, 3], &[1, 2, 3]]).misses(loses(second));
+
+    Bounds::voting(&[&[1, 2, 3], &[2, 3], &[3]]).catches(Deadlock, loses(second));
+    let three_of_four = vec![Seat(1), Seat(2), Seat(3)];
+    Bounds { clients: three_of_four, ..Bounds::grid(4) }.catches(Deadlock, loses(second));
+}
+
+/// Without FIFO channels an `inquire` can overtake the `grant` that it is about. Nobody gets in who
+/// should not, but the vote is never given back. It takes three.
+#[test]
+fn maekawa_without_fifo_channels_deadlocks() {
+    for bounds in all_of_two() {
+        Bounds { fifo: false, ..bounds.again(2) }.misses::<Maekawa>(Nobody);
+    }
+    let bounds = Bounds::voting(&[&[1, 2, 3], &[2, 3], &[3]]);
+    bounds.passes::<Maekawa>();
+    let found = Bounds { fifo: false, ..bounds }.search::<Maekawa>(Nobody);
+    assert_eq!(found, Some(Deadlock));
+}
+
+/// All voting sets that two processes can have.
+fn all_of_two() -> [Bounds<VotingSets>; 3] {
+    [[&[1][..], &[1, 2]], [&[1, 2], &[2]], [&[1, 2], &[1, 2]]].map(|sets| Bounds::voting(&sets))
+}
+
+// The mutant, and who makes it.
+
+/// A process in the hands of somebody who tampers with it. It is not asked for its own invariants:
+/// what it does to others must give it away.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Mutant<P, H> {
+    process: P,
+    hands: H,
+}
+
+/// Who tampers with a process, and how; by default it is left alone.
+trait Tamper<P: Mutex>: Clone {
+    fn start(&self, start: Start<'_, P::Config>, out: &mut Effects<P>) -> P {
+        P::start(start, out)
+    }
+
+    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
+        process.on(input, out);
+    }
+}
+
+impl<P: Mutex, F: Fn(&mut P, Input<P>, &mut Effects<P>) + Clone> Tamper<P> for F {
+    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
+        self(process, input, out);
+    }
+}
+
+#[derive(Clone)]
+struct Nobody;
+
+impl<P: Mutex> Tamper<P> for Nobody {}
+
+/// All mutants of a search are in the same hands, so these are no part of their state.
+#[derive(Clone)]
+struct Hands<T>(T);
+
+impl<T> PartialEq for Hands<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Hands<T> {}
+
+impl<T> Hash for Hands<T> {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl<T> Debug for Hands<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Hands")
+    }
+}
+
+impl<P: Mutex, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
+    type Config = (P::Config, Hands<T>);
+    type Command = Command;
+    type Message = P::Message;
+    type Timer = P::Timer;
+    type Notice = Notice;
+
+    fn start(start: Start<'_, Self::Config>, out: &mut Effects<Self>) -> Self {
+        let Start { me, view, holder, clock, arrival, config: (config, hands) } = start;
+        let mut inner = Effects::new();
+        let start = Start { me, view, holder, clock, arrival, config };
+        let process = hands.0.start(start, &mut inner);
+        put(inner.drain(), out);
+        Self { process, hands: hands.clone() }
+    }
+
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        let input = match input {
+            Input::Command(command) => Input::Command(command),
+            Input::Message { from, message } => Input::Message { from, message },
+            Input::Timer(timer) => Input::Timer(timer),
+        };
+        let mut inner = Effects::new();
+        self.hands.0.on(&mut self.process, input, &mut inner);
+        put(inner.drain(), out);
+    }
+}
+
+/// What a process does about an input.
+fn step<P: Mutex>(process: &mut P, input: Input<P>) -> Vec<Effect<P>> {
+    let mut out = Effects::new();
+    process.on(input, &mut out);
+    out.drain().collect()
+}
+
+/// Does it after all.
+fn put<P, Q>(effects: impl IntoIterator<Item = Effect<P>>, out: &mut Effects<Q>)
+where
+    P: Mutex,
+    Q: Mutex<Message = P::Message, Timer = P::Timer>,
+{
+    for effect in effects {
+        match effect {
+            Effect::Send { to, message, .. } => out.send(to, message),
+            Effect::Notify(notice) => out.notify(notice),
+            Effect::SetTimer { timer, after } => out.set_timer(timer, after),
+            Effect::CancelTimer(timer) => out.cancel_timer(timer),
+        }
+    }
+}
+
+/// Every message it gets is tampered with.
+fn hears<P: Mutex>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
+    move |process: &mut P, mut input: Input<P>, out: &mut Effects<P>| {
+        if let Input::Message { message, .. } = &mut input {
+            change(message);
+        }
+        process.on(input, out);
+    }
+}
+
+/// Every message it sends is tampered with.
+fn says<P: Mutex>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
+    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
+        let mut effects = step(process, input);
+        for effect in &mut effects {
+            if let Effect::Send { message, .. } = effect {
+                change(message);
+            }
+        }
+        put(effects, out);
+    }
+}
+
+/// Some messages that it should send it does not.
+fn loses<P: Mutex>(
+    is_lost: impl Fn(&Input<P>, ProcessId, &P::Message) -> bool + Clone,
+) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone {
+    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
+        let mut effects = step(process, input.clone());
+        effects.retain(|effect| match effect {
+            Effect::Send { to, message, .. } => !is_lost(&input, *to, message),
+            _ => true,
+        });
+        put(effects, out);
+    }
+}
+
+/// Some steps it takes and is, after them, as it was before.
+fn forgets<P: Mutex>(
+    is_forgotten: impl Fn(&Input<P>, &[Effect<P>]) -> bool + Clone,
+) -> impl Tamper<P> {
+    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
+        let before = process.clone();
+        let effects = step(process, input.clone());
+        if is_forgotten(&input, &effects) {
+            *process = before;
+        }
+        put(effects, out);
+    }
+}
+
+// The bounds of a search.
+
+/// Who asks, how often, and over what channels.
+struct Bounds<C> {
+    view: View,
+    clients: Vec<Seat>,
+    config: C,
+    requests: u8,
+    fifo: bool,
+}
+
+fn ring(n: u32) -> Bounds<()> {
+    Bounds::new(View::dense(1, n), ())
+}
+
+impl Bounds<VotingSets> {
+    fn voting(sets: &[&[u32]]) -> Self {
+        let view = View::dense(1, u32::try_from(sets.len()).unwrap());
+        let set = |set: &&[u32]| set.iter().copied().map(ProcessId).collect();
+        let sets = VotingSets::from_sets(&view, sets.iter().map(set).collect()).unwrap();
+        Self::new(view, sets)
+    }
+
+    fn grid(n: u32) -> Self {
+        let view = View::dense(1, n);
+        let sets = VotingSets::build(Construction::Grid, &view).unwrap();
+        Self::new(view, sets)
+    }
+}
+
+impl<C: Clone + Debug> Bounds<C> {
+    /// Everybody asks once, over FIFO channels.
+    fn new(view: View, config: C) -> Self {
+        let clients = (0..view.len()).map(Seat::at).collect();
+        Self { view, clients, config, requests: 1, fifo: true }
+    }
+
+    /// So often.
+    fn again(self, requests: u8) -> Self {
+        Self { requests, ..self }
+    }
+
+    /// The mutant has that flaw, and the process that is left alone has none.
+    #[track_caller]
+    fn catches<P: Mutex<Config = C>>(&self, flaw: Flaw, tamper: impl Tamper<P>) {
+        self.passes::<P>();
+        assert_eq!(self.search(tamper), Some(flaw));
+    }
+
+    /// These bounds are too small for the mutant.
+    #[track_caller]
+    fn misses<P: Mutex<Config = C>>(&self, tamper: impl Tamper<P>) {
+        assert_eq!(self.search(tamper), None);
+    }
+
+    /// The process that is left alone has no flaw, though there is something to get wrong.
+    #[track_caller]
+    fn passes<P: Mutex<Config = C>>(&self) {
+        let found = self.run::<P>(&self.config);
+        assert_eq!(found.flaw, None);
+        assert!(found.contended > 0 && found.finished > 0, "{found:?}");
+    }
+
+    fn search<P: Mutex<Config = C>>(&self, tamper: impl Tamper<P>) -> Option<Flaw> {
+        let found = self.run_mutant::<P, _>(tamper);
+        found.flaw.map(|(flaw, _)| flaw)
+    }
+
+    fn run_mutant<P: Mutex<Config = C>, T: Tamper<P>>(&self, tamper: T) -> Found {
+        self.run::<Mutant<P, Hands<T>>>(&(self.config.clone(), Hands(tamper)))
+    }
+
+    fn run<P: Mutex>(&self, config: &P::Config) -> Found {
+        Search {
+            view: &self.view,
+            clients: self.clients.clone(),
+            config,
+            holder: None,
+            requests: self.requests,
+            fifo: self.fifo,
+            states_max: 200_000,
+        }
+        .run::<P>()
+    }
+}
