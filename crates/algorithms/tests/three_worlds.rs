@@ -6,10 +6,7 @@ use conclave_algorithms::quorum::Construction;
 use conclave_core::mutex::Mutex;
 use conclave_core::{ProcessId, Seat, View};
 use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
-use conclave_sim::{
-    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Recording, Setup, Workload,
-    simulate,
-};
+use conclave_sim::{Limits, MutexApplication, Setup, Workload, simulate};
 use conclave_testkit::search::{Flaw, Found, Search};
 use conclave_testkit::tcp::{self, Peer};
 
@@ -37,14 +34,7 @@ impl Visitor for Simulate<'_> {
         config: P::Config,
     ) -> Report {
         let setup = Setup::<P> {
-            view: self.view,
-            config: &config,
-            network: Network::Unit,
-            order: ChannelOrder::Fifo,
-            faults: &FaultPlan::default(),
-            clocks: &[],
             holder: self.holder,
-            seed: 1,
             limits: Limits {
                 events: 1_000_000,
                 time: Time::delays(1_000_000),
@@ -52,8 +42,8 @@ impl Visitor for Simulate<'_> {
             },
             ordering: JudgeOrdering::Yes,
             promises_order: entry.promises.ordering,
-            recording: Recording::Nothing,
             check_invariants: true,
+            ..Setup::new(self.view, &config)
         };
         let application = MutexApplication::new(
             self.workload,

@@ -13,11 +13,8 @@ use conclave_algorithms::mutex::{Answers, Maekawa, RicartAgrawala};
 use conclave_algorithms::quorum::{Construction, VotingSets};
 use conclave_core::mutex::{Command, Mutex, Notice};
 use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Seat, Start, View};
-use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
-use conclave_sim::{
-    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Recording, Setup, Stream, Workload,
-    simulate,
-};
+use conclave_observe::{Report, Time, Verdict};
+use conclave_sim::{MutexApplication, Network, Setup, Stream, Workload, simulate};
 
 #[expect(clippy::disallowed_types, reason = "a benchmark measures real time")]
 type Instant = std::time::Instant;
@@ -40,6 +37,11 @@ fn main() {
         let name = network.to_string();
         println!("{name:<24} {bare:>10.1} M/s {full:>10.1} M/s {:>7.2}", full / bare);
     }
+    println!();
+    for entries in [20_000, 200_000] {
+        simulated::<RicartAgrawala>(N, &Answers::Replies, Network::Unit, entries);
+        println!("peak memory after {entries:>6} entries of Ricart-Agrawala: {}", peak_memory());
+    }
     let start = Instant::now();
     let report = maekawa(10_000);
     assert_eq!(report.verdict, Verdict::Ok);
@@ -48,10 +50,6 @@ fn main() {
         report.bandwidth.delivered(),
         start.elapsed().as_secs_f64()
     );
-    for entries in [20_000, 200_000] {
-        simulated::<RicartAgrawala>(N, &Answers::Replies, Network::Unit, entries);
-        println!("peak memory after {entries:>6} entries of Ricart-Agrawala: {}", peak_memory());
-    }
 }
 
 /// Millions a second.
@@ -78,19 +76,10 @@ fn maekawa(n: u32) -> Report {
 fn simulated<P: Mutex>(n: u32, config: &P::Config, network: Network, entries: u64) -> Report {
     let view = View::dense(1, n);
     let setup = Setup::<P> {
-        view: &view,
-        config,
         network,
-        order: ChannelOrder::Fifo,
-        faults: &FaultPlan::default(),
-        clocks: &[],
-        holder: None,
-        seed: 1,
-        limits: Limits { events: u64::MAX, time: Time(u64::MAX - 1), patience: Time::NEVER },
-        ordering: JudgeOrdering::No,
         promises_order: true,
-        recording: Recording::Nothing,
         check_invariants: false,
+        ..Setup::new(&view, config)
     };
     let clients = (0..view.len()).map(Seat::at).collect();
     let application =

@@ -135,6 +135,16 @@ pub enum UnknownProcess {
 }
 
 impl FaultPlan {
+    /// Nothing goes wrong.
+    pub const NONE: Self = Self {
+        crashes: Vec::new(),
+        returns: Vec::new(),
+        pauses: Vec::new(),
+        partitions: Vec::new(),
+        loss: Probability(0.0),
+        duplicate: Probability(0.0),
+    };
+
     /// Whether every fault is one of the view's, and can happen.
     pub fn check(&self, view: &View) -> Result<(), UnknownProcess> {
         for (fault, processes) in self.named() {

@@ -49,6 +49,30 @@ pub struct Setup<'a, P: Protocol> {
     pub check_invariants: bool,
 }
 
+static NO_FAULTS: FaultPlan = FaultPlan::NONE;
+
+impl<'a, P: Protocol> Setup<'a, P> {
+    /// The plainest run: unit network, FIFO channels, no faults, seed 1, nothing recorded, and no
+    /// end before its own.
+    pub fn new(view: &'a View, config: &'a P::Config) -> Self {
+        Self {
+            view,
+            config,
+            network: Network::Unit,
+            order: ChannelOrder::Fifo,
+            faults: &NO_FAULTS,
+            clocks: &[],
+            holder: None,
+            seed: 1,
+            limits: Limits::NONE,
+            ordering: JudgeOrdering::No,
+            promises_order: false,
+            recording: Recording::Nothing,
+            check_invariants: cfg!(debug_assertions),
+        }
+    }
+}
+
 /// When to give up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -58,6 +82,12 @@ pub struct Limits {
     pub time: Time,
     /// When nobody has entered for that long, after a fault fired.
     pub patience: Time,
+}
+
+impl Limits {
+    /// Never.
+    pub const NONE: Self =
+        Self { events: u64::MAX, time: Time(u64::MAX - 1), patience: Time::NEVER };
 }
 
 /// What is kept of a run.

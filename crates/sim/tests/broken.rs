@@ -6,10 +6,7 @@ use conclave_core::{
     Effects, Fence, Input, Kind, KindIndex, Message, ProcessId, Protocol, Seat, Start, View,
 };
 use conclave_observe::{JudgeOrdering, Time, Verdict};
-use conclave_sim::{
-    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Outcome, Recording, Setup,
-    Workload, simulate,
-};
+use conclave_sim::{Limits, MutexApplication, Outcome, Setup, Workload, simulate};
 
 /// A lock server in a few lines; process 1 serves, all others ask.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -117,19 +114,11 @@ impl Server {
 fn run(policy: Policy, promises_order: bool) -> Outcome {
     let view = View::dense(1, 4);
     let setup = Setup::<Server> {
-        view: &view,
-        config: &policy,
-        network: Network::Unit,
-        order: ChannelOrder::Fifo,
-        faults: &FaultPlan::default(),
-        clocks: &[],
-        holder: None,
-        seed: 1,
         limits: Limits { events: 100_000, time: Time::delays(100_000), patience: Time::NEVER },
         ordering: JudgeOrdering::Yes,
         promises_order,
-        recording: Recording::Nothing,
         check_invariants: true,
+        ..Setup::new(&view, &policy)
     };
     let clients = [1, 2, 3].map(Seat).to_vec();
     let application =
@@ -192,19 +181,9 @@ fn ordering_rejects_a_server_that_serves_the_newest_first_if_order_was_promised(
 fn a_limit_that_comes_first_is_neither_a_proof_nor_a_blame() {
     let view = View::dense(1, 2);
     let setup = Setup::<Server> {
-        view: &view,
-        config: &Policy::OldestFirst,
-        network: Network::Unit,
-        order: ChannelOrder::Fifo,
-        faults: &FaultPlan::default(),
-        clocks: &[],
-        holder: None,
-        seed: 1,
         limits: Limits { events: 20, time: Time::delays(100_000), patience: Time::NEVER },
-        ordering: JudgeOrdering::No,
-        promises_order: false,
-        recording: Recording::Nothing,
         check_invariants: true,
+        ..Setup::new(&view, &Policy::OldestFirst)
     };
     let application =
         MutexApplication::new(Workload::Contend, &view, vec![Seat(1)], 100, Time::DELAY, None, 1);

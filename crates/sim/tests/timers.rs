@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use conclave_core::mutex::{Command, Notice};
 use conclave_core::{Effects, Fence, Input, Kind, KindIndex, Message, Protocol, Seat, Start, View};
-use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
-use conclave_sim::{
-    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Recording, Setup, Workload,
-    simulate,
-};
+use conclave_observe::{Report, Time, Verdict};
+use conclave_sim::{FaultPlan, Limits, MutexApplication, Setup, Workload, simulate};
 
 /// Enters when its timer runs out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -70,19 +67,10 @@ impl Protocol for Alarm {
 fn run(faults: &FaultPlan, entries: u64) -> Report {
     let view = View::dense(1, 1);
     let setup = Setup::<Alarm> {
-        view: &view,
-        config: &(),
-        network: Network::Unit,
-        order: ChannelOrder::Fifo,
         faults,
-        clocks: &[],
-        holder: None,
-        seed: 1,
         limits: Limits { events: 1_000, time: Time::delays(1_000), patience: Time::delays(100) },
-        ordering: JudgeOrdering::No,
-        promises_order: false,
-        recording: Recording::Nothing,
         check_invariants: true,
+        ..Setup::new(&view, &())
     };
     let application = MutexApplication::new(
         Workload::Contend,

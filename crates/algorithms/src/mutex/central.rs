@@ -216,39 +216,21 @@ impl Protocol for Central {
 
     #[inline]
     fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
-        match (&mut self.role, input) {
+        match (&self.role, input) {
             // The client's rules.
-            (
-                Role::Client { coordinator, state: state @ State::Released },
-                Input::Command(Command::Enter),
-            ) => {
-                out.rule("asks the coordinator");
-                *state = State::Wanted;
-                out.send(*coordinator, Message::Request);
-            }
-            (
-                Role::Client { state: state @ State::Wanted, .. },
-                Input::Message { message: Message::Grant(fence), .. },
-            ) => {
-                out.rule("is granted and enters");
-                *state = State::Held;
-                self.fence.learn(fence);
-                out.notify(Notice::Entered { fence: self.fence.enter() });
+            (Role::Client { state: State::Released, .. }, Input::Command(Command::Enter)) => {
+                self.request(out);
             }
             (
                 Role::Client { state: State::Wanted, .. },
                 Input::Message { message: Message::Queued(_), .. },
-            ) => {
-                out.rule("now knows that the coordinator is alive and merely busy");
-            }
+            ) => out.rule("now knows that the coordinator is alive and merely busy"),
             (
-                Role::Client { coordinator, state: state @ State::Held },
-                Input::Command(Command::Leave),
-            ) => {
-                out.rule("leaves, and tells the coordinator");
-                *state = State::Released;
-                out.send(*coordinator, Message::Release(self.fence.known()));
-                out.notify(Notice::Left);
+                Role::Client { state: State::Wanted, .. },
+                Input::Message { message: Message::Grant(fence), .. },
+            ) => self.on_grant(fence, out),
+            (Role::Client { state: State::Held, .. }, Input::Command(Command::Leave)) => {
+                self.release(out);
             }
             // The coordinator's rules.
             (Role::Coordinator { .. }, Input::Message { from, message: Message::Request }) => {
@@ -280,6 +262,33 @@ impl Protocol for Central {
     }
 }
 
+/// The client's rules.
+impl Central {
+    fn request(&mut self, out: &mut Effects<Self>) {
+        let Role::Client { coordinator, state } = &mut self.role else { return };
+        out.rule("asks the coordinator");
+        *state = State::Wanted;
+        out.send(*coordinator, Message::Request);
+    }
+
+    fn on_grant(&mut self, fence: Fence, out: &mut Effects<Self>) {
+        let Role::Client { state, .. } = &mut self.role else { return };
+        out.rule("is granted and enters");
+        *state = State::Held;
+        self.fence.learn(fence);
+        out.notify(Notice::Entered { fence: self.fence.enter() });
+    }
+
+    fn release(&mut self, out: &mut Effects<Self>) {
+        let Role::Client { coordinator, state } = &mut self.role else { return };
+        out.rule("leaves, and tells the coordinator");
+        *state = State::Released;
+        out.send(*coordinator, Message::Release(self.fence.known()));
+        out.notify(Notice::Left);
+    }
+}
+
+/// The coordinator's rules.
 impl Central {
     fn on_request(&mut self, from: ProcessId, out: &mut Effects<Self>) {
         let Role::Coordinator { answers, holder, queue } = &mut self.role else { return };

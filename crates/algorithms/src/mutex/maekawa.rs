@@ -5,3 +5,17 @@ pub mod plain;
 
 pub use deadlock_free::Maekawa;
 pub use plain::MaekawaPlain;
+
+use alloc::sync::Arc;
+
+use conclave_core::{ProcessId, Start};
+
+use crate::quorum::VotingSets;
+
+/// The voting set of the process that starts, and the holder known from the start, if it has this
+/// process's vote.
+fn seat_of_voter(start: &Start<'_, VotingSets>) -> (Arc<[ProcessId]>, Option<ProcessId>) {
+    let set_of = |id| start.view.seat(id).map(|seat| start.config.of(seat)).unwrap_or_default();
+    let has_my_vote = |holder: &ProcessId| set_of(*holder).contains(&start.me);
+    (set_of(start.me).into(), start.holder.filter(has_my_vote))
+}

@@ -164,19 +164,18 @@ impl Protocol for Maekawa {
     type Notice = Notice;
 
     fn start(start: Start<'_, VotingSets>, _: &mut Effects<Self>) -> Self {
-        let set_of = |id| start.view.seat(id).map(|seat| start.config.of(seat)).unwrap_or_default();
-        let votes_for_holder = |holder: &ProcessId| set_of(*holder).contains(&start.me);
+        let (voters, voted) = super::seat_of_voter(&start);
         // A holder known from the start has the oldest request there can be.
         let oldest = |process| Stamp { time: Timestamp::default(), process };
         Self {
             me: start.me,
             view: start.view.clone(),
-            voters: set_of(start.me).into(),
+            voters,
             clock: LamportClock::starting_at(start.clock),
             fence: HighestFence::default(),
             role: if start.is_holder() { Role::Held } else { Role::Released },
             ballot: Ballot {
-                candidate: start.holder.filter(votes_for_holder).map(oldest),
+                candidate: voted.map(oldest),
                 has_inquired: false,
                 queue: BTreeSet::new(),
             },

@@ -153,14 +153,13 @@ impl Protocol for MaekawaPlain {
     type Notice = Notice;
 
     fn start(start: Start<'_, VotingSets>, _: &mut Effects<Self>) -> Self {
-        let set_of = |id| start.view.seat(id).map(|seat| start.config.of(seat)).unwrap_or_default();
-        let votes_for_holder = |holder: &ProcessId| set_of(*holder).contains(&start.me);
+        let (voters, voted) = super::seat_of_voter(&start);
         Self {
             view: start.view.clone(),
-            voters: set_of(start.me).into(),
+            voters,
             fence: HighestFence::default(),
             role: if start.is_holder() { Role::Held } else { Role::Released },
-            voted: start.holder.filter(votes_for_holder),
+            voted,
             queue: VecDeque::new(),
         }
     }
