@@ -108,31 +108,31 @@ pub struct RunArgs {
     #[command(flatten)]
     pub faults: FaultArgs,
     /// Give up when nobody has entered for that long after a fault [default: 1000 delays per process]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(help_heading = "Judging", long, value_name = "TIME", value_parser = parse_duration)]
     pub patience: Option<Time>,
     /// Give up after that many events
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = "Judging", long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_events: Option<u64>,
     /// Give up at that time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(help_heading = "Judging", long, value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Time>,
     /// Judge the order of grants also where that is dear: above 32 processes
-    #[arg(long)]
+    #[arg(help_heading = "Judging", long)]
     pub ordering: bool,
     /// Print the run event by event, with the rule that fired
-    #[arg(long, conflicts_with = "json")]
+    #[arg(help_heading = "Output", long, conflicts_with = "json")]
     pub explain: bool,
     /// Print more figures: by process
-    #[arg(long, conflicts_with = "json")]
+    #[arg(help_heading = "Output", long, conflicts_with = "json")]
     pub stats: bool,
     /// Write every event as a line of JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Output", long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Where to draw, and what
     #[command(flatten)]
     pub drawing: DrawingArgs,
     /// For programs
-    #[arg(long)]
+    #[arg(help_heading = "Output", long)]
     pub json: bool,
 }
 
@@ -162,7 +162,7 @@ pub struct FaultArgs {
 
 /// Where to draw a run, and which part of it.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Drawing")]
+#[command(next_help_heading = "Output")]
 pub struct DrawingArgs {
     /// Draw the run as a space-time diagram
     #[arg(long, value_name = "FILE")]
