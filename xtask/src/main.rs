@@ -72,25 +72,25 @@ fn fuzz(seconds: &str) -> anyhow::Result<()> {
     let directory = root().join("fuzz");
     let seconds: u32 = seconds.parse().context("fuzz takes a number of seconds")?;
     let share = seconds.div_ceil(3);
-    for target in FUZZ_TARGETS {
+    for (target, longest) in FUZZ_TARGETS {
         // New inputs go to a directory of their own: verifying never writes into the corpus.
         let found = root().join("target/fuzz").join(target);
         std::fs::create_dir_all(&found)?;
         let mut command = cargo_command();
         command.current_dir(&directory).args(["run", "--release", "--quiet", "--locked", "--bin"]);
         command.arg(target).arg("--").arg(&found).arg(directory.join("corpus").join(target));
-        command.arg(format!("-max_total_time={share}"));
+        command.arg(format!("-max_total_time={share}")).arg(format!("-max_len={longest}"));
         command.arg(format!("-artifact_prefix={}/", found.display()));
         command.arg(format!("-dict=dictionaries/{target}.dict"));
-        command.arg("-print_final_stats=1").arg("-verbosity=0");
+        command.args(["-print_final_stats=1", "-verbosity=0", "-timeout=10"]);
         command.env("CARGO_TARGET_DIR", root().join("target/fuzz-build"));
         run(&mut command)?;
     }
     Ok(())
 }
 
-/// Three, who share the time.
-const FUZZ_TARGETS: [&str; 3] = ["options", "scenario", "trace"];
+/// Three, who share the time, and the longest input that each is given.
+const FUZZ_TARGETS: [(&str, u32); 3] = [("options", 128), ("scenario", 600), ("trace", 4_000)];
 
 fn cargo(args: &[&str]) -> anyhow::Result<()> {
     run(cargo_command().args(args))

@@ -130,6 +130,15 @@ fn channels_without_order_alone_break_lamport() {
 }
 
 #[test]
+fn what_a_paused_process_held_is_lost_when_it_dies() {
+    let script = "n 2\nrequest 2@1ms\npause 1@1ms..5ms\ncrash 1@4ms";
+    let done = run(scripted("ricart-agrawala", script));
+    assert_eq!(done.outcome.report.verdict, Verdict::Stalled);
+    assert_eq!(done.outcome.report.losses.len(), 1, "the request that it held");
+    assert!(done.outcome.faults.iter().all(|fault| fault.count == 1), "{:?}", done.outcome.faults);
+}
+
+#[test]
 fn a_fault_that_never_fires_is_told() {
     let mut late = plan("ricart-agrawala", 3);
     late.faults.crashes = vec!["2@1000s".parse().unwrap()];

@@ -124,6 +124,14 @@ pub enum UnknownProcess {
         /// Who.
         process: ProcessId,
     },
+    /// Two pauses of one process at the same time.
+    #[error("pause {first} and pause {second} overlap; give one pause from the first to the last")]
+    PausesOverlap {
+        /// One.
+        first: Pause,
+        /// The other.
+        second: Pause,
+    },
     /// A crash of somebody who is away already.
     #[error("{fault}: process {process} is down already at that time; let it return first")]
     AlreadyDown {
@@ -153,7 +161,20 @@ impl FaultPlan {
                 return Err(UnknownProcess::Unknown { fault, process, members });
             }
         }
+        self.check_pauses()?;
         self.check_order()
+    }
+
+    /// A process is paused once at a time.
+    fn check_pauses(&self) -> Result<(), UnknownProcess> {
+        let mut pauses = self.pauses.clone();
+        pauses.sort_by_key(|pause| (pause.process, pause.from));
+        let overlap =
+            |pair: &&[Pause]| pair[0].process == pair[1].process && pair[1].from < pair[0].until;
+        match pauses.windows(2).find(overlap) {
+            Some(pair) => Err(UnknownProcess::PausesOverlap { first: pair[0], second: pair[1] }),
+            None => Ok(()),
+        }
     }
 
     fn named(&self) -> impl Iterator<Item = (String, Vec<ProcessId>)> + '_ {
@@ -411,6 +432,16 @@ mod tests {
             error,
             "crash 1@9ms: process 1 is down already at that time; let it return first"
         );
+    }
+
+    #[test]
+    fn a_process_is_paused_once_at_a_time() {
+        let plan = |pauses: &[&str]| {
+            let pauses = pauses.iter().map(|text| text.parse().unwrap()).collect();
+            FaultPlan { pauses, ..FaultPlan::default() }.check(&View::dense(1, 3))
+        };
+        assert_eq!(plan(&["1@5ms..9ms", "2@6ms..7ms", "1@1ms..5ms"]), Ok(()));
+        assert!(plan(&["1@5ms..9ms", "1@1ms..6ms"]).is_err());
     }
 
     #[test]

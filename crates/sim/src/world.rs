@@ -169,8 +169,8 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     desk: Desk<P::Command>,
     /// By seat; `None` while it is down.
     processes: Vec<Option<P>>,
-    /// By seat: what waits for its end of the pause; `None` while it is not paused.
-    paused: Vec<Option<VecDeque<Held<P>>>>,
+    /// By seat: `None` while it is not paused.
+    paused: Vec<Option<Paused<P>>>,
     /// By seat: how often it has started, so that what was meant for an earlier life is not done.
     incarnations: Vec<u32>,
     wire: W,
@@ -191,6 +191,12 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     has_pauses: bool,
     /// Whether an application was told something that the judge may have had enough of.
     has_news: bool,
+}
+
+/// A pause under way: its label, and what waits for its end.
+struct Paused<P: Protocol> {
+    label: usize,
+    held: VecDeque<Held<P>>,
 }
 
 /// Something that arrived during a pause.
@@ -225,8 +231,8 @@ struct Faults {
 enum Action {
     Crash { seat: Seat, label: usize },
     Return { seat: Seat, label: usize },
-    Pause { seat: Seat },
-    Resume { seat: Seat, label: usize },
+    Pause { seat: Seat, label: usize },
+    Resume { seat: Seat },
     Cut { partition: usize, label: usize },
     Heal { partition: usize },
 }
@@ -399,8 +405,8 @@ where
         if incarnation != self.incarnations[seat.index()] {
             return;
         }
-        if let Some(held) = &mut self.paused[seat.index()] {
-            held.push_back(Held::Command { incarnation, command });
+        if let Some(paused) = &mut self.paused[seat.index()] {
+            paused.held.push_back(Held::Command { incarnation, command });
             return;
         }
         self.watch.event(seat, command.what());
@@ -411,8 +417,8 @@ where
         if self.timers.get(&(seat, timer)) != Some(&setting) {
             return;
         }
-        if let Some(held) = &mut self.paused[seat.index()] {
-            held.push_back(Held::Timer { timer, setting });
+        if let Some(paused) = &mut self.paused[seat.index()] {
+            paused.held.push_back(Held::Timer { timer, setting });
             return;
         }
         self.timers.remove(&(seat, timer));
@@ -431,9 +437,9 @@ where
             return;
         }
         if self.has_pauses
-            && let Some(held) = &mut self.paused[flight.to.index()]
+            && let Some(paused) = &mut self.paused[flight.to.index()]
         {
-            held.push_back(Held::Message(flight));
+            paused.held.push_back(Held::Message(flight));
             return;
         }
         self.deliver(flight);
@@ -559,7 +565,7 @@ where
                 self.faults.fired[label] += 1;
                 self.watch.event(seat, What::Crashed);
                 self.processes[seat.index()] = None;
-                self.paused[seat.index()] = None;
+                self.lose_held(seat);
                 self.incarnations[seat.index()] += 1;
                 self.timers.retain(|&(owner, _), _| owner != seat);
                 self.application.on_crash(seat);
@@ -573,11 +579,11 @@ where
                 self.application.on_return(seat, self.desk.at(self.watch.now));
                 self.take_orders();
             }
-            Action::Pause { seat } if self.processes[seat.index()].is_some() => {
+            Action::Pause { seat, label } if self.processes[seat.index()].is_some() => {
                 self.watch.event(seat, What::Paused);
-                self.paused[seat.index()].get_or_insert_default();
+                self.paused[seat.index()] = Some(Paused { label, held: VecDeque::new() });
             }
-            Action::Resume { seat, label } => self.resume(seat, label),
+            Action::Resume { seat } => self.resume(seat),
             Action::Cut { partition, label } => self.cut(partition, label),
             Action::Heal { partition } => self.heal(partition),
             Action::Pause { .. } => {}
@@ -585,8 +591,8 @@ where
     }
 
     /// What arrived during the pause is taken in now, in the order in which it came.
-    fn resume(&mut self, seat: Seat, label: usize) {
-        let Some(held) = self.paused[seat.index()].take() else { return };
+    fn resume(&mut self, seat: Seat) {
+        let Some(Paused { label, held }) = self.paused[seat.index()].take() else { return };
         self.watch.event(seat, What::Resumed);
         for held in held {
             self.faults.fired[label] += 1;
@@ -597,6 +603,17 @@ where
             }
             while !self.to_self.is_empty() {
                 self.take_from_self();
+            }
+        }
+    }
+
+    /// What a paused process had not taken in when it died is lost with it.
+    fn lose_held(&mut self, seat: Seat) {
+        let Some(Paused { label, held }) = self.paused[seat.index()].take() else { return };
+        for held in held {
+            self.faults.fired[label] += 1;
+            if let Held::Message(flight) = held {
+                self.lose(&flight, LossCause::ReceiverDown);
             }
         }
     }
@@ -702,8 +719,8 @@ impl Faults {
             at(it.at, Action::Return { seat: seat(it.process), label: next_label() });
         }
         for pause in &plan.pauses {
-            at(pause.from, Action::Pause { seat: seat(pause.process) });
-            at(pause.until, Action::Resume { seat: seat(pause.process), label: next_label() });
+            at(pause.from, Action::Pause { seat: seat(pause.process), label: next_label() });
+            at(pause.until, Action::Resume { seat: seat(pause.process) });
         }
         for (partition, it) in plan.partitions.iter().enumerate() {
             at(it.from, Action::Cut { partition, label: next_label() });

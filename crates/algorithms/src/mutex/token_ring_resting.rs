@@ -264,6 +264,16 @@ mod tests {
     }
 
     #[test]
+    fn a_call_is_answered_once() {
+        let mut first = process(1);
+        first.receive(2, Call);
+
+        first.enter();
+        first.receive(3, Token(Fence(1)));
+        assert_eq!(first.leave(), [Left], "the token rests");
+    }
+
+    #[test]
     fn a_call_where_the_token_is_not_runs_on_against_the_ring() {
         let mut process = process(2);
         assert_eq!(process.receive(3, Call), [Sent(1, Call)]);

@@ -204,9 +204,20 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
         print_stats(done, out)?;
     }
     if report.verdict != Verdict::Ok {
-        writeln!(out, "repeat it with: {}", plan.command())?;
+        writeln!(out, "repeat it with: {}", command(plan))?;
     }
     Ok(())
+}
+
+/// The command that does the same again. A scenario is a file, so it is the one that was given.
+fn command(plan: &Plan) -> String {
+    match plan.workload {
+        Workload::Script(_) => {
+            let words = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned());
+            format!("conclave {}", words.collect::<Vec<_>>().join(" "))
+        }
+        _ => plan.command(),
+    }
 }
 
 fn messages(report: &Report) -> String {
@@ -368,7 +379,7 @@ fn as_json(done: &Done) -> Value {
         "verdict": report.verdict.name(),
         "reason": reason(done),
         "trace_hash": format!("{:016x}", report.fingerprint),
-        "command": plan.command(),
+        "command": command(plan),
     })
 }
 
