@@ -1,6 +1,6 @@
-//! Any text, read as a scenario. What is none is refused in one line; what is one keeps its promises
-//! and, if it is small, is run: by the algorithm that a comment in the first line names, e.g.
-//! `# maekawa`, or else by Ricart and Agrawala's. The trace of that run can be read again.
+//! Any text, read as a scenario. What is none is refused in one line; what is one keeps its
+//! promises and, if it is small, is run: by the algorithm that a comment in the first line names,
+//! e.g. `# maekawa`, or else by Ricart and Agrawala's. The trace of that run can be read again.
 
 #![no_main]
 

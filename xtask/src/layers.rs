@@ -1,5 +1,5 @@
-//! Who may use whom. Pure crates see pure crates only, runners do not know each other, and no runner
-//! knows an algorithm by name.
+//! Who may use whom. Pure crates see pure crates only, runners do not know each other, and no
+//! runner knows an algorithm by name.
 
 use std::path::Path;
 use std::process::Command;

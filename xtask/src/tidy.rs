@@ -37,7 +37,9 @@ fn check_source(file: &str, text: &str, flaws: &mut Vec<String>) {
         flaws.push(format!("{file}: {lines} lines; split it, a file is a sitting"));
     }
     for (number, line) in (1..).zip(text.lines()) {
-        if line.chars().count() > 100 && !line.contains('"') && !line.contains("http") {
+        let is_table = line.trim_start().starts_with("//! |");
+        if line.chars().count() > 100 && !is_table && !line.contains('"') && !line.contains("http")
+        {
             flaws.push(format!("{file}:{number}: longer than 100 columns"));
         }
         if line.ends_with(' ') {

@@ -1,7 +1,7 @@
 //! Every algorithm, named once.
 //!
-//! The command line, the table and the tests iterate over this list. To add an algorithm is to write
-//! its file, with an [`Entry`] in it, and one line here.
+//! The command line, the table and the tests iterate over this list. To add an algorithm is to
+//! write its file, with an [`Entry`] in it, and one line here.
 
 mod cost;
 mod entry;
@@ -69,7 +69,8 @@ catalogue! {
     token_ring_resting::ENTRY => RestingTokenRing, |_| Ok(());
     lamport::ENTRY => Lamport, |_| Ok(());
     ricart_agrawala::PLAIN => RicartAgrawala, |_| Ok(ricart_agrawala::Answers::Replies);
-    ricart_agrawala::DEFERRED => RicartAgrawala, |_| Ok(ricart_agrawala::Answers::RepliesAndDeferrals);
+    ricart_agrawala::DEFERRED => RicartAgrawala,
+        |_| Ok(ricart_agrawala::Answers::RepliesAndDeferrals);
     maekawa::plain::ENTRY => MaekawaPlain, |seating| seating.voting_sets();
     maekawa::deadlock_free::ENTRY => Maekawa, |seating| seating.voting_sets();
 }

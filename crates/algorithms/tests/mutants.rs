@@ -2,8 +2,8 @@
 //!
 //! The algorithms have no switches for this. A mutant is the real process in the hands of somebody
 //! who tampers with what it hears, says or remembers; an exhaustive search that knows no algorithm
-//! then finds two holders, a fence that fell, or a deadlock. The bounds are the smallest at which it
-//! is found, and at the same bounds the process that is left alone passes.
+//! then finds two holders, a fence that fell, or a deadlock. The bounds are the smallest at which
+//! it is found, and at the same bounds the process that is left alone passes.
 
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
@@ -486,8 +486,8 @@ fn a_candidate_that_yields_a_vote_and_counts_on_it_lets_two_in() {
     Bounds::voting(&[&[1, 2], &[2]]).catches(TwoHolders, keeps);
 }
 
-/// The correction that Sanders made in 1987, taken out again. Two processes do not need it, nor three
-/// with the usual voting sets; three with others do, and so do four with the usual ones.
+/// The correction that Sanders made in 1987, taken out again. Two processes do not need it, nor
+/// three with the usual voting sets; three with others do, and so do four with the usual ones.
 #[test]
 fn without_the_second_fail_of_sanders_there_is_a_deadlock() {
     use maekawa::deadlock_free::Message::Fail;

@@ -38,8 +38,8 @@ impl Cell {
         }
     }
 
-    /// Whether it shows what it must. Both sides are sums of few small numbers divided once, so they
-    /// differ by rounding at most.
+    /// Whether it shows what it must. Both sides are sums of few small numbers divided once, so
+    /// they differ by rounding at most.
     pub fn holds(&self) -> bool {
         match (self.exact, self.measured, self.expected) {
             (true, Some(measured), Some(expected)) => (measured - expected).abs() < 1e-9,

@@ -89,7 +89,8 @@ pub struct RunArgs {
     /// Let messages of one channel overtake each other
     #[arg(long)]
     pub no_fifo: bool,
-    /// Who asks when: one (each alone), contend (all at once, and again) or think:M [default: contend]
+    /// Who asks when: one (each alone), contend (all at once, and again) or think:M [default:
+    /// contend]
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     pub workload: Option<Workload>,
     /// Read who takes part, who asks when and what goes wrong from a file
@@ -107,7 +108,8 @@ pub struct RunArgs {
     /// Faults to inject
     #[command(flatten)]
     pub faults: FaultArgs,
-    /// Give up when nobody has entered for that long after a fault [default: 1000 delays per process]
+    /// Give up when nobody has entered for that long after a fault [default: 1000 delays per
+    /// process]
     #[arg(help_heading = "Judging", long, value_name = "TIME", value_parser = parse_duration)]
     pub patience: Option<Time>,
     /// Give up after that many events

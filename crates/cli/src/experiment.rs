@@ -128,8 +128,8 @@ impl Lab {
         self.entry.kinds.iter().any(|kind| kind.name == "token")
     }
 
-    /// Each process alone. All ask at the same time, in runs of their own: a token that moves is then
-    /// about to reach the first, and one that rests is there, so every distance occurs once.
+    /// Each process alone. All ask at the same time, in runs of their own: a token that moves is
+    /// then about to reach the first, and one that rests is there, so every distance occurs once.
     fn lone_entries(&self) -> Result<LoneEntries, SeatingError> {
         let mut all = LoneEntries {
             enter: Vec::new(),
@@ -151,8 +151,8 @@ impl Lab {
     }
 
     /// The first holds for long; another asks, waits for more than 4 delays, and is next. With a
-    /// token every distance counts once; otherwise the first and the last process contend, who share
-    /// no voter but third ones.
+    /// token every distance counts once; otherwise the first and the last process contend, who
+    /// share no voter but third ones.
     fn hand_overs(&self) -> Result<HandOvers, SeatingError> {
         let others = if self.moves_a_token() { 2..=self.n } else { self.n..=self.n };
         let n = u64::from(self.n);

@@ -18,8 +18,8 @@ fn count() -> u64 {
     std::env::var("CONCLAVE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
 }
 
-/// Everything that the seed decides. No fault that the plain algorithm excludes: a pause is allowed,
-/// for nobody can tell it from a slow network.
+/// Everything that the seed decides. No fault that the plain algorithm excludes: a pause is
+/// allowed, for nobody can tell it from a slow network.
 fn world(entry: &'static Entry, seed: u64) -> Plan {
     let mut stream = Stream::new(seed, "world");
     let n = u32::try_from(2 + stream.below(29)).unwrap();
@@ -144,7 +144,8 @@ fn different_seeds_give_different_runs() {
 }
 
 /// The hash is taken of every event, so it must not change from one machine, or one release, to the
-/// next; if it does on purpose, recorded seeds are worth nothing any more, and the changelog says so.
+/// next; if it does on purpose, recorded seeds are worth nothing any more, and the changelog says
+/// so.
 #[test]
 fn a_known_seed_still_gives_the_run_it_always_gave() {
     let known: Vec<String> = ALL
@@ -171,8 +172,8 @@ const KNOWN: [&str; 9] = [
 /// Seeds that once failed, with a line on what each taught.
 #[test]
 fn seeds_that_once_failed_still_pass() {
-    // Replies and acknowledgements that carried no clock: a request can become known through a third
-    // process's answer, and whoever learned of it so stamped its own as older and went first.
+    // Replies and acknowledgements that carried no clock: a request can become known through a
+    // third process's answer, and whoever learned of it so stamped its own as older and went first.
     let kept = [
         ("lamport", [18, 19, 20]),
         ("ricart-agrawala", [11, 21, 33]),

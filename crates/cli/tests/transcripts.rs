@@ -1,7 +1,7 @@
 //! Transcripts: text files that hold commands and, below each, what the program said.
 //!
-//! A line that begins with `$ conclave` is run, in this directory; all lines up to the next such line
-//! are what it must print, and `? CODE` how it must exit. `#` lines are for the reader.
+//! A line that begins with `$ conclave` is run, in this directory; all lines up to the next such
+//! line are what it must print, and `? CODE` how it must exit. `#` lines are for the reader.
 //! `CONCLAVE_UPDATE=1 cargo test -p conclave-cli --test transcripts` rewrites them all: the diff is
 //! the review.
 

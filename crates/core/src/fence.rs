@@ -9,8 +9,8 @@ use core::fmt;
 pub struct Fence(pub u64);
 
 /// The fence rule, one for all algorithms: every permission, vote, acknowledgement, release and
-/// token carries the highest fence its sender knows ([`known`](Self::known)), its receiver learns it
-/// ([`learn`](Self::learn)), and an entry takes the highest it was told plus one
+/// token carries the highest fence its sender knows ([`known`](Self::known)), its receiver learns
+/// it ([`learn`](Self::learn)), and an entry takes the highest it was told plus one
 /// ([`enter`](Self::enter)).
 ///
 /// Why it grows: whatever lets an algorithm exclude two holders is a chain of such messages from

@@ -21,8 +21,8 @@ use crate::{Effects, Input, Message, ProcessId, View};
 /// A runner (simulator, search, network driver) owns the processes and one effects buffer, and runs
 /// this loop:
 ///
-/// 1. make each process by `start`, once, before any input of its own; a crash ends it, and a return
-///    is another `start`, with [`Arrival::Returning`];
+/// 1. make each process by `start`, once, before any input of its own; a crash ends it, and a
+///    return is another `start`, with [`Arrival::Returning`];
 /// 2. take one input: a command, a message that was sent to this process, a timer that ran out;
 /// 3. call `on` with it; no second input goes in before step 4 is done;
 /// 4. perform all effects, in order. A message to oneself is taken as the next input, before any

@@ -1,9 +1,9 @@
 //! How many messages a second the simulator delivers, beside a bare loop around the same state
 //! machines: what no simulator of them can exceed.
 //!
-//! `cargo bench -p conclave-sim`. Safety, liveness, fences and all measures are on; the trace and the
-//! order of grants are off. Each figure is the best of several rounds that alternate, because the
-//! machine is shared; the ratio is what counts.
+//! `cargo bench -p conclave-sim`. Safety, liveness, fences and all measures are on; the trace and
+//! the order of grants are off. Each figure is the best of several rounds that alternate, because
+//! the machine is shared; the ratio is what counts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -87,7 +87,8 @@ fn simulated<P: Mutex>(n: u32, config: &P::Config, network: Network, entries: u6
     simulate(&setup, application, &mut |_| {}).report
 }
 
-/// The same machines with nothing around them but a queue: no judge, no measures, no faults, no FIFO.
+/// The same machines with nothing around them but a queue: no judge, no measures, no faults, no
+/// FIFO.
 fn bare_loop(network: Network) -> u64 {
     match network {
         Network::Unit => bare(&mut VecDeque::new()),

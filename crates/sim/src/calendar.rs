@@ -13,8 +13,8 @@ const NONE: u32 = u32::MAX;
 /// day, unsorted, and a day is sorted when it dawns. Pushing and popping cost a constant, whatever
 /// the number in the queue; a heap would cost its logarithm in cache misses.
 ///
-/// What lies more than a year ahead waits in a heap. Equal times come out in the order in which they
-/// went in.
+/// What lies more than a year ahead waits in a heap. Equal times come out in the order in which
+/// they went in.
 #[derive(Debug)]
 pub struct Calendar<T> {
     /// A day is `1 << shift` nanoseconds long.

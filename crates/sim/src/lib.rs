@@ -13,15 +13,18 @@
 //! | `scenario` | all of these in one text file |
 //! | `wire`, `calendar` | messages in flight, in the order of their arrival |
 //! | `agenda` | everything else that is to happen at some time |
+//! | `setup` | all that decides a run, and what comes of it |
 //! | `world` | the loop |
 
 mod agenda;
 mod calendar;
 mod duration;
 mod fault;
+mod faults_under_way;
 mod network;
 mod scenario;
 mod seed;
+mod setup;
 mod wire;
 mod workload;
 mod world;
@@ -33,6 +36,7 @@ pub use fault::{
 pub use network::{Network, ParseNetworkError};
 pub use scenario::{ParseScenarioError, Scenario, ScriptedRequest};
 pub use seed::Stream;
+pub use setup::{FiredFault, Limits, Outcome, Recording, Setup};
 pub use wire::ChannelOrder;
 pub use workload::{Application, Desk, MutexApplication, ParseWorkloadError, Workload};
-pub use world::{FiredFault, Limits, Outcome, Recording, Setup, simulate};
+pub use world::simulate;

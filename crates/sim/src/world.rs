@@ -3,126 +3,19 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use conclave_core::clock::Timestamp;
 use conclave_core::{
-    Arrival, Effect, Effects, Fence, Input, Message, Phase, ProcessId, Protocol, Seat, Start, View,
+    Arrival, Effect, Effects, Fence, Input, Message, Phase, Protocol, Seat, Start,
 };
 use conclave_observe::trace::Record;
 use conclave_observe::{
-    Diagnosis, Ending, Event, Judge, JudgeOrdering, LossCause, MessageNumbers, Observable, Report,
-    Side, Time, WaitGraph, What,
+    Diagnosis, Ending, Event, Judge, LossCause, MessageNumbers, Observable, Side, Time, WaitGraph,
+    What,
 };
 
 use crate::agenda::{Agenda, Item, Rank};
-use crate::seed::Stream;
+use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
-use crate::{Application, ChannelOrder, Desk, FaultPlan, Network};
-
-/// All that decides a run, but for the application.
-#[derive(Clone, Debug)]
-pub struct Setup<'a, P: Protocol> {
-    /// Who takes part.
-    pub view: &'a View,
-    /// What they agreed on.
-    pub config: &'a P::Config,
-    /// How long messages take.
-    pub network: Network,
-    /// Whether channels keep the order.
-    pub order: ChannelOrder,
-    /// What goes wrong; checked against the view.
-    pub faults: &'a FaultPlan,
-    /// What logical clocks show first, where it is not 0.
-    pub clocks: &'a [(ProcessId, Timestamp)],
-    /// Who is in from the start.
-    pub holder: Option<ProcessId>,
-    /// Where all randomness comes from.
-    pub seed: u64,
-    /// When to give up.
-    pub limits: Limits,
-    /// Whether happened-before is judged.
-    pub ordering: JudgeOrdering,
-    /// Whether an overtaking breaks a promise of the algorithm.
-    pub promises_order: bool,
-    /// What is kept of the run.
-    pub recording: Recording,
-    /// Whether every process is asked for its invariants after every step.
-    pub check_invariants: bool,
-}
-
-static NO_FAULTS: FaultPlan = FaultPlan::NONE;
-
-impl<'a, P: Protocol> Setup<'a, P> {
-    /// The plainest run: unit network, FIFO channels, no faults, seed 1, nothing recorded, and no
-    /// end before its own.
-    pub fn new(view: &'a View, config: &'a P::Config) -> Self {
-        Self {
-            view,
-            config,
-            network: Network::Unit,
-            order: ChannelOrder::Fifo,
-            faults: &NO_FAULTS,
-            clocks: &[],
-            holder: None,
-            seed: 1,
-            limits: Limits::NONE,
-            ordering: JudgeOrdering::No,
-            promises_order: false,
-            recording: Recording::Nothing,
-            check_invariants: cfg!(debug_assertions),
-        }
-    }
-}
-
-/// When to give up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// After that many events.
-    pub events: u64,
-    /// At that time.
-    pub time: Time,
-    /// When nobody has entered for that long, after a fault fired.
-    pub patience: Time,
-}
-
-impl Limits {
-    /// Never.
-    pub const NONE: Self =
-        Self { events: u64::MAX, time: Time(u64::MAX - 1), patience: Time::NEVER };
-}
-
-/// What is kept of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Recording {
-    /// What the judge found. Memory does not grow with time.
-    Nothing,
-    /// Every event with the rules that fired.
-    Everything,
-}
-
-/// A run that is over.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// What the judge found.
-    pub report: Report,
-    /// Every fault that was asked for, and how often it fired.
-    pub faults: Vec<FiredFault>,
-    /// Why somebody still waits, if somebody does.
-    pub diagnosis: Option<Diagnosis>,
-    /// What happened, if it was recorded.
-    pub records: Vec<Record>,
-    /// How many events there were: commands, deliveries, timers, faults.
-    pub events: u64,
-}
-
-/// A fault that was asked for, and how often it fired.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FiredFault {
-    /// As it is written on the command line.
-    pub label: String,
-    /// Crashes and returns: whether it happened. Pauses and partitions: how many messages (or
-    /// commands) it held up or cut. Loss and duplication: how many messages.
-    pub count: u64,
-}
+use crate::{Application, Desk, FiredFault, Network, Outcome, Recording, Setup};
 
 /// Runs `application` on the protocol `P`. `progress` is told the number of entries now and then.
 pub fn simulate<P, A>(
@@ -183,7 +76,7 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     out: Effects<P>,
     numbers: MessageNumbers,
     watch: Watch<RECORDS>,
-    faults: Faults,
+    faults: FaultsUnderWay,
     /// Messages in flight that belong to a call: all but those of upkeep.
     calls_in_flight: u64,
     events: u64,
@@ -214,37 +107,6 @@ struct Watch<const RECORDS: bool> {
     records: Vec<Record>,
 }
 
-/// The faults under way.
-struct Faults {
-    actions: Vec<Action>,
-    stream: Stream,
-    cuts: Vec<Cut>,
-    /// In the order of [`FaultPlan::labels`].
-    fired: Vec<u64>,
-    /// Whether any message could be lost or doubled, so that the usual run need not look further.
-    touch_messages: bool,
-    has_duplicates: bool,
-}
-
-/// What happens at one moment, and under which label it is counted.
-#[derive(Clone, Copy)]
-enum Action {
-    Crash { seat: Seat, label: usize },
-    Return { seat: Seat, label: usize },
-    Pause { seat: Seat, label: usize },
-    Resume { seat: Seat },
-    Cut { partition: usize, label: usize },
-    Heal { partition: usize },
-}
-
-/// A partition in force, by seat: on which side it is.
-struct Cut {
-    partition: usize,
-    label: usize,
-    sides: Vec<Option<Side>>,
-    one_way: bool,
-}
-
 impl<'a, P, A, W, const RECORDS: bool> World<'a, P, A, W, RECORDS>
 where
     P: Protocol<Command: Observable, Notice: Observable>,
@@ -269,7 +131,7 @@ where
             out: if RECORDS { Effects::explained() } else { Effects::new() },
             numbers: MessageNumbers::default(),
             watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
-            faults: Faults::plan(setup, &mut agenda),
+            faults: FaultsUnderWay::plan(setup, &mut agenda),
             agenda,
             calls_in_flight: 0,
             events: 0,
@@ -698,64 +560,5 @@ impl<const RECORDS: bool> Watch<RECORDS> {
         if RECORDS {
             self.records.push(Record { event, text: text(), rules: Vec::new() });
         }
-    }
-}
-
-impl Faults {
-    fn plan<P: Protocol>(setup: &Setup<'_, P>, agenda: &mut Agenda<P::Command, P::Timer>) -> Self {
-        let plan = setup.faults;
-        let seat = |id| setup.view.seat(id).expect("a plan is checked before it is run");
-        let mut actions = Vec::new();
-        let mut at = |time, action| {
-            agenda.push(time, Item::Fault(actions.len()));
-            actions.push(action);
-        };
-        let mut labels = 0..;
-        let mut next_label = || labels.next().expect("the range has no end");
-        for crash in &plan.crashes {
-            at(crash.at, Action::Crash { seat: seat(crash.process), label: next_label() });
-        }
-        for it in &plan.returns {
-            at(it.at, Action::Return { seat: seat(it.process), label: next_label() });
-        }
-        for pause in &plan.pauses {
-            at(pause.from, Action::Pause { seat: seat(pause.process), label: next_label() });
-            at(pause.until, Action::Resume { seat: seat(pause.process) });
-        }
-        for (partition, it) in plan.partitions.iter().enumerate() {
-            at(it.from, Action::Cut { partition, label: next_label() });
-            at(it.until, Action::Heal { partition });
-        }
-        Self {
-            actions,
-            stream: Stream::new(setup.seed, "faults"),
-            cuts: Vec::new(),
-            fired: vec![0; plan.labels().len()],
-            touch_messages: !plan.partitions.is_empty()
-                || !plan.loss.is_zero()
-                || !plan.duplicate.is_zero(),
-            has_duplicates: !plan.duplicate.is_zero(),
-        }
-    }
-
-    /// The label of a partition that is in the way, if one is.
-    fn cut_between(&self, from: Seat, to: Seat) -> Option<usize> {
-        let in_the_way = |cut: &&Cut| match (cut.sides[from.index()], cut.sides[to.index()]) {
-            (Some(Side::Left), Some(Side::Right)) => true,
-            (Some(Side::Right), Some(Side::Left)) => !cut.one_way,
-            _ => false,
-        };
-        self.cuts.iter().find(in_the_way).map(|cut| cut.label)
-    }
-
-    /// Loss and duplication have the last labels, in this order.
-    fn count_loss(&mut self) {
-        let label = self.fired.len() - 1 - usize::from(self.has_duplicates);
-        self.fired[label] += 1;
-    }
-
-    fn count_duplicate(&mut self) {
-        let label = self.fired.len() - 1;
-        self.fired[label] += 1;
     }
 }

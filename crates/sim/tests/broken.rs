@@ -1,5 +1,5 @@
-//! The judge on trial: for each property a tiny broken algorithm that it must reject, beside the same
-//! algorithm unbroken, which it must accept.
+//! The judge on trial: for each property a tiny broken algorithm that it must reject, beside the
+//! same algorithm unbroken, which it must accept.
 
 use conclave_core::mutex::{Command, Notice};
 use conclave_core::{

@@ -2,8 +2,8 @@
 //! runner's contract, for tests.
 //!
 //! The parent starts one child per member, by running the test executable again. The children form
-//! a full mesh, each enters the critical section a number of times, and proves on a shared directory
-//! that it was alone in there.
+//! a full mesh, each enters the critical section a number of times, and proves on a shared
+//! directory that it was alone in there.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};

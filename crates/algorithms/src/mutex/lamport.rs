@@ -2,8 +2,8 @@
 //!
 //! **Idea.** Requests are stamped with a Lamport clock and sent to all; everybody keeps them in a
 //! queue ordered by stamp, and acknowledges. A process enters when its own request is the first of
-//! its own queue and it has heard something later from everybody: then no older request can still be
-//! on its way. A release takes the request out of everybody's queue.
+//! its own queue and it has heard something later from everybody: then no older request can still
+//! be on its way. A release takes the request out of everybody's queue.
 //!
 //! **Assumes** FIFO channels: an acknowledgement that overtook its sender's own older request would
 //! let two in, already with two processes. No process crashes, no message is lost.
@@ -17,14 +17,14 @@
 //! **Cost.** 2(N-1) messages to enter, N-1 to leave; client delay 2, synchronisation delay 1.
 //!
 //! **Paper.** L. Lamport, *Time, Clocks, and the Ordering of Events in a Distributed System*, CACM
-//! 21(7), 1978, the five rules of the section "Ordering the Events Totally". Departure: only requests
-//! are events; all other messages carry the clock without a tick, which is the same order with fewer
-//! states.
+//! 21(7), 1978, the five rules of the section "Ordering the Events Totally". Departure: only
+//! requests are events; all other messages carry the clock without a tick, which is the same order
+//! with fewer states.
 //!
-//! **Why it is safe.** Suppose i and j are in at once and i's stamp is the older one. j heard from i
-//! something later than j's own stamp; by FIFO it had i's older request by then, and i's release
-//! cannot have come: so i's request was before j's in j's queue. **Live**: the oldest request of all
-//! is the first of every queue once it has arrived, and everybody acknowledges.
+//! **Why it is safe.** Suppose i and j are in at once and i's stamp is the older one. j heard from
+//! i something later than j's own stamp; by FIFO it had i's older request by then, and i's release
+//! cannot have come: so i's request was before j's in j's queue. **Live**: the oldest request of
+//! all is the first of every queue once it has arrived, and everybody acknowledges.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;

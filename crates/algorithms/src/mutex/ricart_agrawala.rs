@@ -1,11 +1,13 @@
 //! Ricart-Agrawala: ask everybody, and wait for everybody's reply.
 //!
 //! **Idea.** A process that wants in stamps its request with a Lamport clock and sends it to all
-//! others. Whoever receives it replies at once, unless it is in the critical section itself or wants
-//! in with an older stamp: then it keeps the reply back until it has left. All requests have a total
-//! order, so of two that want in exactly one keeps its reply back, and the older one goes first.
+//! others. Whoever receives it replies at once, unless it is in the critical section itself or
+//! wants in with an older stamp: then it keeps the reply back until it has left. All requests have
+//! a total order, so of two that want in exactly one keeps its reply back, and the older one goes
+//! first.
 //!
-//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be FIFO.
+//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be
+//! FIFO.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
@@ -24,15 +26,16 @@
 //! Networks*, CACM 24(1), 1981, section 2 ("The Algorithm"). Names: `Our_Sequence_Number` is
 //! `Role::Wanted::stamp`, `Highest_Sequence_Number` is `clock`, `Outstanding_Reply_Count` is
 //! `Role::Wanted::outstanding`, `Reply_Deferred[1:N]` is `deferred`. Departure: replies carry the
-//! clock too. In the paper only requests do, and then a process that learns of a request from a third
-//! one's reply can stamp its own as older, and pass one that happened before it.
+//! clock too. In the paper only requests do, and then a process that learns of a request from a
+//! third one's reply can stamp its own as older, and pass one that happened before it.
 //!
 //! **Why it is safe.** Suppose i and j are in at once. Each has the other's reply to its current
 //! request. Say i's stamp is the older one. If j sent its reply before it chose its stamp, it had
-//! received i's request, so its clock had risen above i's stamp and j's would be the younger one, as
-//! supposed; then i, when j's request reached it, wanted in or was in with the older stamp and kept
-//! its reply back: j cannot have it. If j sent its reply after it chose its stamp, i's was older: as
-//! before. **Live**: the oldest request of all is kept back by nobody but a holder, who leaves.
+//! received i's request, so its clock had risen above i's stamp and j's would be the younger one,
+//! as supposed; then i, when j's request reached it, wanted in or was in with the older stamp and
+//! kept its reply back: j cannot have it. If j sent its reply after it chose its stamp, i's was
+//! older: as before. **Live**: the oldest request of all is kept back by nobody but a holder, who
+//! leaves.
 
 use alloc::vec::Vec;
 

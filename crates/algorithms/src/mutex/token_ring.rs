@@ -1,7 +1,7 @@
 //! Token ring: who has the token may enter, and the token never rests.
 //!
-//! **Idea.** The members form a ring. One token goes round it for ever; a process that wants in keeps
-//! the token when it comes by, enters, and passes it on when it leaves.
+//! **Idea.** The members form a ring. One token goes round it for ever; a process that wants in
+//! keeps the token when it comes by, enters, and passes it on when it leaves.
 //!
 //! **Assumes** that no process crashes and the token is never lost or doubled. Channels need not be
 //! FIFO: one message is under way at a time.

@@ -5,8 +5,8 @@
 //! predecessor, until it meets the token, which then comes back the same way. A process that has a
 //! call of its own under way does not pass on another's: the token will come by anyway.
 //!
-//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be FIFO:
-//! calls and the token go in opposite directions.
+//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be
+//! FIFO: calls and the token go in opposite directions.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |

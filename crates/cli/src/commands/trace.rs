@@ -19,8 +19,8 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let trace = json::read(&text).with_context(|| args.file.display().to_string())?;
     let members = trace.header.members.len();
     let ordering = if members <= ORDERING_MAX { JudgeOrdering::Yes } else { JudgeOrdering::No };
-    // A run that did not end well says at its end who waits for whom; one that was cut off does not,
-    // and is not blamed for those who wait.
+    // A run that did not end well says at its end who waits for whom; one that was cut off does
+    // not, and is not blamed for those who wait.
     let waits = waits(&trace);
     let ending = if waits.is_empty() { Ending::Finished } else { Ending::Quiet };
     let promises_order = trace.header.promises_order;

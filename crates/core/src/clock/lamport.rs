@@ -1,4 +1,5 @@
-//! L. Lamport, *Time, Clocks, and the Ordering of Events in a Distributed System*, CACM 21(7), 1978.
+//! L. Lamport, *Time, Clocks, and the Ordering of Events in a Distributed System*, CACM 21(7),
+//! 1978.
 
 use core::fmt;
 

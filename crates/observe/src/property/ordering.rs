@@ -1,7 +1,7 @@
 //! Ordering: if request A happened before request B, A is granted first.
 //!
-//! Happened-before is judged by vector clocks that the judge keeps itself, from the messages that it
-//! sees; an algorithm's own clock is not asked.
+//! Happened-before is judged by vector clocks that the judge keeps itself, from the messages that
+//! it sees; an algorithm's own clock is not asked.
 
 use alloc::collections::BTreeMap;
 use alloc::rc::Rc;

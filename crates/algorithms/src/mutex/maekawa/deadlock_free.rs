@@ -1,10 +1,11 @@
 //! Maekawa, deadlock-free: votes can be asked back for an older request.
 //!
 //! **Idea.** As in the plain form, candidates collect the votes of their voting set. But requests
-//! are stamped with a Lamport clock, and older ones are better. A voter that has voted tells a worse
-//! requester `fail`; for a better one it asks its candidate by `inquire`, and a candidate that knows
-//! it cannot win (somebody failed it) gives the vote back by `yield`. So a cycle of candidates that
-//! wait for each other is broken at its oldest: all others are failed somewhere, and yield to it.
+//! are stamped with a Lamport clock, and older ones are better. A voter that has voted tells a
+//! worse requester `fail`; for a better one it asks its candidate by `inquire`, and a candidate
+//! that knows it cannot win (somebody failed it) gives the vote back by `yield`. So a cycle of
+//! candidates that wait for each other is broken at its oldest: all others are failed somewhere,
+//! and yield to it.
 //!
 //! **Assumes** FIFO channels, that no process crashes, and that no message is lost or doubled.
 //!
@@ -17,24 +18,24 @@
 //! | `yield` | "have it back" | to an inquirer, once failed (Maekawa: RELINQUISH) |
 //! | `release` | "you may vote for another" | to the voting set, on leaving |
 //!
-//! **Cost.** 3(K-1) messages alone; the literature quotes up to 5(K-1) under contention. Client delay
-//! 2, synchronisation delay 2.
+//! **Cost.** 3(K-1) messages alone; the literature quotes up to 5(K-1) under contention. Client
+//! delay 2, synchronisation delay 2.
 //!
-//! **Papers.** M. Maekawa, ACM TOCS 3(2), 1985, section 3; B. A. Sanders, *The Information Structure
-//! of Distributed Mutual Exclusion Algorithms*, ACM TOCS 5(3), 1987, who showed that the original
-//! can still deadlock: a queued request that is overtaken by an older one must be told `fail` as
-//! well, or it will never yield what it holds elsewhere.
+//! **Papers.** M. Maekawa, ACM TOCS 3(2), 1985, section 3; B. A. Sanders, *The Information
+//! Structure of Distributed Mutual Exclusion Algorithms*, ACM TOCS 5(3), 1987, who showed that the
+//! original can still deadlock: a queued request that is overtaken by an older one must be told
+//! `fail` as well, or it will never yield what it holds elsewhere.
 //!
-//! **Why it is safe.** As the plain form: a voter votes for another only after its candidate gave the
-//! vote back, and a candidate that entered does not yield. By FIFO an `inquire` finds its candidate
-//! either with that very vote, or past it.
+//! **Why it is safe.** As the plain form: a voter votes for another only after its candidate gave
+//! the vote back, and a candidate that entered does not yield. By FIFO an `inquire` finds its
+//! candidate either with that very vote, or past it.
 //!
 //! **Why it is live.** Invariant at every voter: of the requests in its queue, all have been told
-//! `fail` but for the best one, and that one only while it is better than the candidate, who has been
-//! asked. So consider the oldest request of all. A voter that has not voted for it has asked its
-//! candidate, who is younger. That candidate is in (and will release), or is failed somewhere (and
-//! will yield), or waits without a fail: then at each voter it lacks it is the best, and its way is
-//! blocked by candidates that are younger still, of whom there are finitely many.
+//! `fail` but for the best one, and that one only while it is better than the candidate, who has
+//! been asked. So consider the oldest request of all. A voter that has not voted for it has asked
+//! its candidate, who is younger. That candidate is in (and will release), or is failed somewhere
+//! (and will yield), or waits without a fail: then at each voter it lacks it is the best, and its
+//! way is blocked by candidates that are younger still, of whom there are finitely many.
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;

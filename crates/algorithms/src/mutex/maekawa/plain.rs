@@ -5,7 +5,8 @@
 //! candidate at a time, and keeps the others in a queue until that one releases. A process with all
 //! votes of its set enters: nobody else can have the vote of the common member.
 //!
-//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be FIFO.
+//! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be
+//! FIFO.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
@@ -18,9 +19,9 @@
 //! **Source.** M. Maekawa, *A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems*, ACM
 //! TOCS 3(2), 1985, without its section on deadlocks: as lecture notes have it.
 //!
-//! **Why it is safe.** Two in at once would both have the vote of a common voter, who votes for one.
-//! **Why it is not live**: three processes with the sets {1,2}, {2,3}, {3,1} that ask at once each
-//! get their own vote first, and wait for the next one's for ever.
+//! **Why it is safe.** Two in at once would both have the vote of a common voter, who votes for
+//! one. **Why it is not live**: three processes with the sets {1,2}, {2,3}, {3,1} that ask at once
+//! each get their own vote first, and wait for the next one's for ever.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;

@@ -97,7 +97,8 @@ pub(super) enum Flaw {
         "process {0} enters without asking; each `entered` has a `requested` of its own before it"
     )]
     NotAsked(ProcessId),
-    /// A leaving without an entry. Only the first may be, of one that was inside from the beginning.
+    /// A leaving without an entry. Only the first may be, of one that was inside from the
+    /// beginning.
     #[error("process {0} leaves without being inside; it has to have `entered` first")]
     NotInside(ProcessId),
 

@@ -1,4 +1,5 @@
-//! Claims about traces that nobody thought of: random ones, and what is left of one that was damaged.
+//! Claims about traces that nobody thought of: random ones, and what is left of one that was
+//! damaged.
 
 use alloc::format;
 use alloc::string::{String, ToString};

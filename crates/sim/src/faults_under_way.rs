@@ -1,0 +1,101 @@
+//! A plan of faults while it is carried out.
+
+use conclave_core::{Protocol, Seat};
+use conclave_observe::Side;
+
+use crate::Setup;
+use crate::agenda::{Agenda, Item};
+use crate::seed::Stream;
+
+/// The faults of a run: those to come are on the agenda, those under way are here.
+pub struct FaultsUnderWay {
+    pub actions: Vec<Action>,
+    pub stream: Stream,
+    pub cuts: Vec<Cut>,
+    /// In the order of [`FaultPlan::labels`].
+    pub fired: Vec<u64>,
+    /// Whether any message could be lost or doubled, so that the usual run need not look further.
+    pub touch_messages: bool,
+    pub has_duplicates: bool,
+}
+
+/// What happens at one moment, and under which label it is counted.
+#[derive(Clone, Copy)]
+pub enum Action {
+    Crash { seat: Seat, label: usize },
+    Return { seat: Seat, label: usize },
+    Pause { seat: Seat, label: usize },
+    Resume { seat: Seat },
+    Cut { partition: usize, label: usize },
+    Heal { partition: usize },
+}
+
+/// A partition in force, by seat: on which side it is.
+pub struct Cut {
+    pub partition: usize,
+    pub label: usize,
+    pub sides: Vec<Option<Side>>,
+    pub one_way: bool,
+}
+
+impl FaultsUnderWay {
+    pub fn plan<P: Protocol>(
+        setup: &Setup<'_, P>,
+        agenda: &mut Agenda<P::Command, P::Timer>,
+    ) -> Self {
+        let plan = setup.faults;
+        let seat = |id| setup.view.seat(id).expect("a plan is checked before it is run");
+        let mut actions = Vec::new();
+        let mut at = |time, action| {
+            agenda.push(time, Item::Fault(actions.len()));
+            actions.push(action);
+        };
+        let mut labels = 0..;
+        let mut next_label = || labels.next().expect("the range has no end");
+        for crash in &plan.crashes {
+            at(crash.at, Action::Crash { seat: seat(crash.process), label: next_label() });
+        }
+        for it in &plan.returns {
+            at(it.at, Action::Return { seat: seat(it.process), label: next_label() });
+        }
+        for pause in &plan.pauses {
+            at(pause.from, Action::Pause { seat: seat(pause.process), label: next_label() });
+            at(pause.until, Action::Resume { seat: seat(pause.process) });
+        }
+        for (partition, it) in plan.partitions.iter().enumerate() {
+            at(it.from, Action::Cut { partition, label: next_label() });
+            at(it.until, Action::Heal { partition });
+        }
+        Self {
+            actions,
+            stream: Stream::new(setup.seed, "faults"),
+            cuts: Vec::new(),
+            fired: vec![0; plan.labels().len()],
+            touch_messages: !plan.partitions.is_empty()
+                || !plan.loss.is_zero()
+                || !plan.duplicate.is_zero(),
+            has_duplicates: !plan.duplicate.is_zero(),
+        }
+    }
+
+    /// The label of a partition that is in the way, if one is.
+    pub fn cut_between(&self, from: Seat, to: Seat) -> Option<usize> {
+        let in_the_way = |cut: &&Cut| match (cut.sides[from.index()], cut.sides[to.index()]) {
+            (Some(Side::Left), Some(Side::Right)) => true,
+            (Some(Side::Right), Some(Side::Left)) => !cut.one_way,
+            _ => false,
+        };
+        self.cuts.iter().find(in_the_way).map(|cut| cut.label)
+    }
+
+    /// Loss and duplication have the last labels, in this order.
+    pub fn count_loss(&mut self) {
+        let label = self.fired.len() - 1 - usize::from(self.has_duplicates);
+        self.fired[label] += 1;
+    }
+
+    pub fn count_duplicate(&mut self) {
+        let label = self.fired.len() - 1;
+        self.fired[label] += 1;
+    }
+}

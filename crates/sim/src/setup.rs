@@ -1,0 +1,114 @@
+//! What decides a run, and what comes of it.
+
+use conclave_core::clock::Timestamp;
+use conclave_core::{ProcessId, Protocol, View};
+use conclave_observe::trace::Record;
+use conclave_observe::{Diagnosis, JudgeOrdering, Report, Time};
+
+use crate::{ChannelOrder, FaultPlan, Network};
+
+/// All that decides a run, but for the application.
+#[derive(Clone, Debug)]
+pub struct Setup<'a, P: Protocol> {
+    /// Who takes part.
+    pub view: &'a View,
+    /// What they agreed on.
+    pub config: &'a P::Config,
+    /// How long messages take.
+    pub network: Network,
+    /// Whether channels keep the order.
+    pub order: ChannelOrder,
+    /// What goes wrong; checked against the view.
+    pub faults: &'a FaultPlan,
+    /// What logical clocks show first, where it is not 0.
+    pub clocks: &'a [(ProcessId, Timestamp)],
+    /// Who is in from the start.
+    pub holder: Option<ProcessId>,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// When to give up.
+    pub limits: Limits,
+    /// Whether happened-before is judged.
+    pub ordering: JudgeOrdering,
+    /// Whether an overtaking breaks a promise of the algorithm.
+    pub promises_order: bool,
+    /// What is kept of the run.
+    pub recording: Recording,
+    /// Whether every process is asked for its invariants after every step.
+    pub check_invariants: bool,
+}
+
+static NO_FAULTS: FaultPlan = FaultPlan::NONE;
+
+impl<'a, P: Protocol> Setup<'a, P> {
+    /// The plainest run: unit network, FIFO channels, no faults, seed 1, nothing recorded, and no
+    /// end before its own.
+    pub fn new(view: &'a View, config: &'a P::Config) -> Self {
+        Self {
+            view,
+            config,
+            network: Network::Unit,
+            order: ChannelOrder::Fifo,
+            faults: &NO_FAULTS,
+            clocks: &[],
+            holder: None,
+            seed: 1,
+            limits: Limits::NONE,
+            ordering: JudgeOrdering::No,
+            promises_order: false,
+            recording: Recording::Nothing,
+            check_invariants: cfg!(debug_assertions),
+        }
+    }
+}
+
+/// When to give up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// After that many events.
+    pub events: u64,
+    /// At that time.
+    pub time: Time,
+    /// When nobody has entered for that long, after a fault fired.
+    pub patience: Time,
+}
+
+impl Limits {
+    /// Never.
+    pub const NONE: Self =
+        Self { events: u64::MAX, time: Time(u64::MAX - 1), patience: Time::NEVER };
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recording {
+    /// What the judge found. Memory does not grow with time.
+    Nothing,
+    /// Every event with the rules that fired.
+    Everything,
+}
+
+/// A run that is over.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the judge found.
+    pub report: Report,
+    /// Every fault that was asked for, and how often it fired.
+    pub faults: Vec<FiredFault>,
+    /// Why somebody still waits, if somebody does.
+    pub diagnosis: Option<Diagnosis>,
+    /// What happened, if it was recorded.
+    pub records: Vec<Record>,
+    /// How many events there were: commands, deliveries, timers, faults.
+    pub events: u64,
+}
+
+/// A fault that was asked for, and how often it fired.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FiredFault {
+    /// As it is written on the command line.
+    pub label: String,
+    /// Crashes and returns: whether it happened. Pauses and partitions: how many messages (or
+    /// commands) it held up or cut. Loss and duplication: how many messages.
+    pub count: u64,
+}
