@@ -94,9 +94,9 @@ fn legend() -> String {
 }
 
 const EXPLANATION: &str = "Messages and delays of the unit network: every message takes one delay, \
-     one to oneself takes none and is not counted. N processes ask for the lock; K is the mean size \
-     of a voting set. Loads are messages handled per entry, at saturation; holders stay for one \
-     delay.";
+     one to oneself takes none and is not counted. N processes ask for the lock; K is the mean \
+     size of a voting set. Loads are messages handled per entry, at saturation; holders stay for \
+     one delay.";
 
 fn print_text(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
     let width = terminal_width();
