@@ -449,7 +449,7 @@ fn a_vote_or_a_release_of_plain_maekawa_without_its_fence_lets_fences_repeat() {
 fn a_vote_or_a_release_without_its_fence_lets_fences_repeat() {
     use maekawa::deadlock_free::Message::{Grant, Release};
     let vote = |message: &mut _| {
-        if let Grant(fence) = message {
+        if let Grant(_, fence) = message {
             *fence = Fence(0);
         }
     };

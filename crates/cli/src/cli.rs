@@ -9,8 +9,8 @@ use conclave_sim::{
     Crash, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
 };
 
-/// Distributed locks and elections: each algorithm written once, then simulated, judged, measured
-/// and drawn.
+/// Distributed mutual exclusion: each algorithm written once, then simulated, judged, measured and
+/// drawn.
 #[derive(Debug, Parser)]
 #[command(name = "conclave", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -49,9 +49,9 @@ const RUN_EXAMPLES: &str = "Examples:
   conclave run ricart-agrawala -n 9 --entries 90
   conclave run maekawa -n 13 --voting-sets plane --network exponential:3ms --seed 7
   conclave run central -n 3 --crash 0@4ms        everybody waits for a dead coordinator
-  conclave run lamport -n 2 --no-fifo --network uniform:1ms..20ms --seed 3
+  conclave run lamport -n 2 --no-fifo --network uniform:1ms..20ms --seed 2
   conclave run ricart-agrawala --loss 0.05 --svg lost.svg
-  conclave run ricart-agrawala --scenario golden.scenario --explain
+  conclave run ricart-agrawala --scenario FILE --explain
 
 Times are written 40ms, 1.5ms, 300us, 2s; a bare number is milliseconds. In the unit network every
 message takes one delay, which is shown as 1 and written as 1ms.";
@@ -78,7 +78,7 @@ pub struct RunArgs {
     #[arg(short, value_name = "N", value_parser = members)]
     pub n: Option<u32>,
     /// Their ids instead, in ring order
-    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', conflicts_with = "n")]
+    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id, conflicts_with = "n")]
     pub ids: Option<Vec<u32>>,
     /// How voting sets are made: grid, plane, majority or all [default: grid]
     #[arg(long, value_name = "NAME")]
@@ -246,6 +246,10 @@ pub struct TraceArgs {
 
 /// The most processes of one run: more than that would take all memory.
 pub const MEMBERS_MAX: u32 = 100_000;
+
+fn id(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| "an id is a whole number, e.g. 3".to_owned())
+}
 
 fn members(text: &str) -> Result<u32, String> {
     in_range(text, 1, MEMBERS_MAX)

@@ -42,7 +42,11 @@ pub fn measure(
     }
     cell(Measure::LeaveDelay, mean(&lone.leave_delay));
     let hand_overs = lab.hand_overs()?;
-    cell(Measure::SyncDelay, mean(&hand_overs.sync_delay));
+    let is_usual = !entry.needs.voting_sets || lab.pair_with_third_voter()?.is_some();
+    let sync_delay = Cell::new(entry, size, Measure::SyncDelay, mean(&hand_overs.sync_delay));
+    // Where any two share no voter but themselves, no figure is given.
+    cells.push(Cell { exact: sync_delay.exact && is_usual, ..sync_delay });
+    let mut cell = |measure, measured| cells.push(Cell::new(entry, size, measure, measured));
     if lab.moves_a_token() {
         cell(Measure::SyncDelayMin, hand_overs.sync_delay.iter().copied().reduce(f64::min));
         cell(Measure::SyncDelayMax, hand_overs.sync_delay.iter().copied().reduce(f64::max));
@@ -150,20 +154,43 @@ impl Lab {
         Ok(all)
     }
 
-    /// The first holds for long; another asks, waits for more than 4 delays, and is next. With a
-    /// token every distance counts once; otherwise the first and the last process contend, who
-    /// share no voter but third ones.
+    /// One holds for long; another asks, waits for more than 4 delays, and is next.
     fn hand_overs(&self) -> Result<HandOvers, SeatingError> {
-        let others = if self.moves_a_token() { 2..=self.n } else { self.n..=self.n };
         let n = u64::from(self.n);
         let mut all = HandOvers { sync_delay: Vec::new(), enter: None };
-        for other in others.filter(|&other| other > 1) {
-            let both = vec![request(1, n, 6 * n + 20), request(other, 3 * n + 4, 1)];
+        for (first, second) in self.contenders()? {
+            let both = vec![request(first, n, 6 * n + 20), request(second, 3 * n + 4, 1)];
             let report = self.scripted(both)?;
             all.sync_delay.extend(in_delays(report.delays.sync.mean()));
             all.enter = Some(report.bandwidth.in_phase(Phase::Enter) as f64);
         }
         Ok(all)
+    }
+
+    /// With a token every distance counts once. With voting sets the two share a third voter, if any
+    /// two do: a vote that one of them casts itself is handed over faster.
+    fn contenders(&self) -> Result<Vec<(u32, u32)>, SeatingError> {
+        if self.moves_a_token() {
+            return Ok((2..=self.n).map(|other| (1, other)).collect());
+        }
+        if self.entry.needs.voting_sets
+            && let Some(pair) = self.pair_with_third_voter()?
+        {
+            return Ok(vec![pair]);
+        }
+        Ok(vec![(1, self.n)])
+    }
+
+    fn pair_with_third_voter(&self) -> Result<Option<(u32, u32)>, SeatingError> {
+        let view = View::dense(1, self.n);
+        let sets = VotingSets::build(self.construction, &view)?;
+        let set = |id: u32| view.seat(ProcessId(id)).map(|seat| sets.of(seat)).unwrap_or_default();
+        let share_third = |&(first, second): &(u32, u32)| {
+            let is_third = |id: &ProcessId| id.0 != first && id.0 != second;
+            set(first).iter().any(|id| is_third(id) && set(second).contains(id))
+        };
+        let mut pairs = (2..=self.n).rev().map(|second| (1, second));
+        Ok(pairs.find(share_third))
     }
 
     /// The messages of N delays more of nobody wanting in.

@@ -84,13 +84,12 @@ impl Plan {
             clocks: Vec::new(),
             holder: None,
             seed: 1,
-            limits: Limits { events: EVENTS_MAX, time: Time::NEVER, patience: Time::NEVER },
+            limits: Limits { events: EVENTS_MAX, ..Limits::NONE },
             ordering: JudgeOrdering::No,
             recording: Recording::Nothing,
             check_invariants: cfg!(debug_assertions),
             clients,
         };
-        plan.limits.time = Time(u64::MAX - 1);
         plan.limits.patience = plan.default_patience();
         plan.ordering = plan.default_ordering();
         plan
@@ -155,10 +154,30 @@ impl Plan {
             say(&format!("--hold {}ms", self.hold));
         }
         for label in self.faults.labels() {
-            say(&format!("--{label}"));
+            say(&quoted(&format!("--{label}")));
+        }
+        if self.limits.patience != self.default_patience() {
+            say(&format!("--patience {}ms", self.limits.patience));
+        }
+        if self.limits.events != EVENTS_MAX {
+            say(&format!("--max-events {}", self.limits.events));
+        }
+        if self.limits.time != Limits::NONE.time {
+            say(&format!("--max-time {}ms", self.limits.time));
+        }
+        if self.ordering != self.default_ordering() {
+            say("--ordering");
         }
         let _ = write!(line, " --seed {}", self.seed);
         line
+    }
+}
+
+/// `--partition 1>2@...`, so that a shell does not take it for something else.
+fn quoted(words: &str) -> String {
+    match words.split_once(' ') {
+        Some((option, value)) if value.contains('>') => format!("{option} '{value}'"),
+        _ => words.to_owned(),
     }
 }
 

@@ -52,10 +52,21 @@ pub fn ended(report: &Report) -> String {
         }
         (Verdict::Ok, _) => format!("{entries} entries, and nobody is left who could ask"),
         (Verdict::Budget, _) => {
-            format!("the limit was reached after {entries} entries; nothing is shown by that")
+            let word = plural(entries, "entry", "entries");
+            format!("the limit came first, after {entries} {word}; nothing is shown by that")
         }
-        _ => format!("{} still wait", report.waiting.count()),
+        _ => still_waiting(report),
     }
+}
+
+/// What there is to say of a trace that is not a whole run.
+pub fn cut_off(report: &Report) -> String {
+    format!("the trace ends before the run does: {}", still_waiting(report))
+}
+
+fn still_waiting(report: &Report) -> String {
+    let count = report.waiting.count() as u64;
+    format!("{count} still {}", plural(count, "waits", "wait"))
 }
 
 /// The word for that many.

@@ -139,6 +139,37 @@ fn what_a_paused_process_held_is_lost_when_it_dies() {
 }
 
 #[test]
+fn patience_does_not_run_while_somebody_is_in_or_nobody_waits() {
+    let mut long_hold = plan("central", 3);
+    long_hold.hold = Time::delays(50_000);
+    let mut long_think = plan("ricart-agrawala", 3);
+    long_think.workload = "think:100s".parse().unwrap();
+    for mut plan in [long_hold, long_think] {
+        plan.faults.pauses = vec!["2@0ms..1ms".parse().unwrap()];
+        assert_eq!(verdict(plan), Verdict::Ok);
+    }
+}
+
+#[test]
+fn a_long_pause_is_named_as_the_reason() {
+    let mut paused = plan("ricart-agrawala", 3);
+    paused.faults.pauses = vec!["2@10ms..5000ms".parse().unwrap()];
+    let done = run(paused);
+    assert_eq!(done.outcome.report.verdict, Verdict::Stalled);
+    assert!(reason(&done).ends_with("2 is paused since 10 ms"), "{}", reason(&done));
+    assert_eq!(done.outcome.faults[0].count, 1);
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_not_explained() {
+    let mut short = plan("lamport", 3);
+    short.limits.events = 10;
+    let done = run(short);
+    assert_eq!(done.outcome.report.verdict, Verdict::Budget);
+    assert_eq!(done.outcome.diagnosis, None);
+}
+
+#[test]
 fn a_fault_that_never_fires_is_told() {
     let mut late = plan("ricart-agrawala", 3);
     late.faults.crashes = vec!["2@1000s".parse().unwrap()];

@@ -137,6 +137,34 @@ fn a_trace_that_was_written_is_read_and_judged_the_same() {
 }
 
 #[test]
+fn a_trace_that_ends_early_shows_nothing() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cut.jsonl");
+    assert_eq!(
+        conclave(&format!("run maekawa -n 3 --trace {}", path.display())).status.code(),
+        Some(0)
+    );
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let part: Vec<&str> = whole.lines().take(40).collect();
+    std::fs::write(&path, part.join("\n")).unwrap();
+    assert_eq!(conclave(&format!("trace {}", path.display())).status.code(), Some(14));
+}
+
+#[test]
+fn the_command_that_is_printed_does_the_same_again() {
+    for words in [
+        "lamport --max-events 10",
+        "ricart-agrawala -n 3 --pause 2@10ms..300ms --patience 5ms",
+        "maekawa -n 12 --voting-sets majority --network exponential:2ms --hold 0.5ms --seed 9",
+        "central --partition 1>0@3ms..8ms",
+    ] {
+        let first = parsed(&format!("run {words} --json"));
+        let command = first["command"].as_str().unwrap().replace('\'', "");
+        let again = parsed(&format!("{} --json", command.trim_start_matches("conclave ")));
+        assert_eq!(first, again, "{command}");
+    }
+}
+
+#[test]
 fn a_picture_has_an_arrow_for_every_message_and_a_bar_for_every_entry() {
     for entry in ALL {
         let mut plan = Plan::new(entry, View::dense(1, 4));

@@ -166,7 +166,7 @@ const KNOWN: [&str; 9] = [
     "ricart-agrawala d82af015011a8e92",
     "ricart-agrawala-deferred 9f5cb85996e4574b",
     "maekawa-plain 78d827bd63d7f61e",
-    "maekawa d74feff6d85fe442",
+    "maekawa 4d6807a9b25a5f86",
 ];
 
 /// Seeds that once failed, with a line on what each taught.

@@ -31,6 +31,8 @@ pub struct Diagnosis {
 pub enum Root {
     /// It is down since then.
     Down(Time),
+    /// It is paused since then.
+    Paused(Time),
     /// It waits for the first: all wait for each other.
     Cycle,
     /// Its process came back without its memory, or a message to or from it was lost.
@@ -44,7 +46,7 @@ pub enum Root {
         /// Why.
         cause: LossCause,
     },
-    /// It does not know that anybody waits for it.
+    /// It waits for nobody, as far as it knows.
     Unaware,
 }
 
@@ -57,16 +59,19 @@ impl WaitGraph {
         Self(edges)
     }
 
-    /// The shortest chain from a process that waits to one that is down; else a cycle; else a chain
+    /// The shortest chain from a process that waits to one that is down or paused; else a cycle; else a chain
     /// to one that waits for nobody. `None` if nobody who waits says whom for.
     pub fn diagnose(&self, judge: &Judge) -> Option<Diagnosis> {
         let waiting: Vec<Seat> = judge.waiting_seats().collect();
-        let down = |seat: Seat| judge.down_since(seat);
         let chains = || waiting.iter().map(|&seat| self.chains_from(seat));
-        let to_down = |tree: &Tree| tree.order.iter().copied().find(|&seat| down(seat).is_some());
-        let ends = chains().filter_map(|tree| to_down(&tree).map(|end| tree.path(end)));
+        let away = |seat: Seat| {
+            let paused = judge.paused_since(seat).map(Root::Paused);
+            judge.down_since(seat).map(Root::Down).or(paused)
+        };
+        let to_away = |tree: &Tree| tree.order.iter().copied().find(|&seat| away(seat).is_some());
+        let ends = chains().filter_map(|tree| to_away(&tree).map(|end| tree.path(end)));
         if let Some(path) = ends.min_by_key(Vec::len) {
-            let root = Root::Down(down(*path.last()?)?);
+            let root = away(*path.last()?)?;
             return Some(Diagnosis { path, root });
         }
         if let Some(loss) = self.first_loss_between(&waiting, judge) {
@@ -88,14 +93,16 @@ impl WaitGraph {
 
     /// A lost message between somebody on a chain and the one it waits for.
     fn first_loss_between(&self, waiting: &[Seat], judge: &Judge) -> Option<Diagnosis> {
-        judge.losses().iter().rev().find_map(|&(at, from, to, cause)| {
+        // The earliest, for nothing is ever sent again; and rather an answer than a question, for
+        // that is what is waited for.
+        judge.losses().iter().find_map(|&(at, from, to, cause)| {
             let between = |waiter: Seat, whom: Seat| {
                 waiting.contains(&waiter) && self.0[waiter.index()].contains(&whom)
             };
-            let path = if between(from, to) {
-                vec![from, to]
-            } else if between(to, from) {
+            let path = if between(to, from) {
                 vec![to, from]
+            } else if between(from, to) {
+                vec![from, to]
             } else {
                 return None;
             };
@@ -165,6 +172,7 @@ impl Diagnosis {
             Root::Down(at) => {
                 format!("{chain}; but {last} crashed at {at} ms and will never answer")
             }
+            Root::Paused(at) => format!("{chain}; but {last} is paused since {at} ms"),
             Root::Cycle => format!("{chain}: they wait in a circle, and nobody can go first"),
             Root::MessageLost { at, from, to, cause } => {
                 let (from, to) = (id(from), id(to));
@@ -174,11 +182,11 @@ impl Diagnosis {
                     LossCause::ReceiverDown => "its receiver was down",
                 };
                 format!(
-                    "{chain}; but a message from {from} to {to} did not arrive at {at} ms ({why}), \
-                     and nobody sends it again"
+                    "{chain}; but a message from {from} to {to} was lost at {at} ms ({why}), and \
+                     nobody sends it again"
                 )
             }
-            Root::Unaware => format!("{chain}; but {last} does not know that it is waited for"),
+            Root::Unaware => format!("{chain}; and nothing is on its way that would change it"),
         }
     }
 }

@@ -30,8 +30,9 @@ pub struct Judge {
     delays: Delays,
     fairness: Fairness,
     faults: u64,
-    last_fault: Time,
+    last_progress: Time,
     crashed: Vec<Option<Time>>,
+    paused: Vec<Option<Time>>,
     losses: Vec<(Time, Seat, Seat, LossCause)>,
     now: Time,
 }
@@ -82,8 +83,9 @@ impl Judge {
             delays: Delays::new(members),
             fairness: Fairness::new(members),
             faults: 0,
-            last_fault: Time::ZERO,
+            last_progress: Time::ZERO,
             crashed: alloc::vec![None; members],
+            paused: alloc::vec![None; members],
             losses: Vec::new(),
             now: Time::ZERO,
         }
@@ -117,16 +119,24 @@ impl Judge {
         self.delays.on(event);
         self.fairness.on(event);
         match event.what {
-            What::Crashed => self.crashed[event.seat.index()] = Some(event.at),
+            What::Crashed => {
+                self.crashed[event.seat.index()] = Some(event.at);
+                self.paused[event.seat.index()] = None;
+            }
             What::Returned => self.crashed[event.seat.index()] = None,
+            What::Paused => self.paused[event.seat.index()] = Some(event.at),
+            What::Resumed => self.paused[event.seat.index()] = None,
             What::Lost { to, cause, .. } if self.losses.len() < 1_000 => {
                 self.losses.push((event.at, event.seat, to, cause));
             }
             _ => {}
         }
-        if event.what.is_fault() {
-            self.faults += 1;
-            self.last_fault = event.at;
+        let is_fault = event.what.is_fault();
+        self.faults += u64::from(is_fault);
+        let is_first_to_wait = event.what == What::Requested && self.waiting.count() == 1;
+        let is_turn = matches!(event.what, What::Entered { .. } | What::Left);
+        if is_fault || is_first_to_wait || is_turn {
+            self.last_progress = event.at;
         }
     }
 
@@ -154,6 +164,11 @@ impl Judge {
         self.crashed[seat.index()]
     }
 
+    /// Since when `seat` is paused, if it is.
+    pub fn paused_since(&self, seat: Seat) -> Option<Time> {
+        self.paused[seat.index()]
+    }
+
     /// The first messages that were lost: when, from whom, to whom, why.
     pub fn losses(&self) -> &[(Time, Seat, Seat, LossCause)] {
         &self.losses
@@ -164,9 +179,13 @@ impl Judge {
         self.faults
     }
 
-    /// Since when somebody has waited in vain: the last entry, or the last fault after it.
-    pub fn last_progress(&self) -> Time {
-        self.delays.last_entry().max(self.last_fault)
+    /// How long somebody has waited for nobody: since the last entry, leave or fault, or since the
+    /// first of those who wait asked. Whoever is in has all the time it wants.
+    pub fn waited_in_vain(&self, now: Time) -> Time {
+        if self.waiting.count() == 0 || !self.exclusion.holders().is_empty() {
+            return Time::ZERO;
+        }
+        now - self.last_progress
     }
 
     /// The number of entries.

@@ -25,7 +25,7 @@ use conclave_core::clock::Timestamp;
 use conclave_core::{DuplicateId, ProcessId, View};
 use conclave_observe::Time;
 
-use crate::{ChannelOrder, FaultPlan, Network, parse_duration};
+use crate::{ChannelOrder, FaultPlan, Network, Probability, parse_duration};
 
 /// A run written down. What it does not say is the command line's to say.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -110,8 +110,8 @@ impl Scenario {
             "return" => append(&mut self.faults.returns, read(rest)?),
             "pause" => append(&mut self.faults.pauses, read(rest)?),
             "partition" => append(&mut self.faults.partitions, read(rest)?),
-            "loss" => assign(&mut self.faults.loss, read(rest)?),
-            "duplicate" => assign(&mut self.faults.duplicate, read(rest)?),
+            "loss" => assign(&mut self.faults.loss, word, read(rest)?),
+            "duplicate" => assign(&mut self.faults.duplicate, word, read(rest)?),
             _ => Err(format!(
                 "`{word}` is not a statement; there are n, ids, network, channels, hold, clock, \
                  holder, request, crash, return, pause, partition, loss and duplicate"
@@ -125,6 +125,8 @@ impl FromStr for Scenario {
 
     fn from_str(text: &str) -> Result<Self, ParseScenarioError> {
         let mut scenario = Self::default();
+        // Some editors begin a file with a mark that nobody sees.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (line, statement) in (1..).zip(text.lines()) {
             let statement = statement.split('#').next().unwrap_or_default().trim();
             if !statement.is_empty() {
@@ -152,9 +154,10 @@ fn append<T>(list: &mut Vec<T>, value: T) -> Result<(), String> {
     Ok(())
 }
 
-fn assign<T>(place: &mut T, value: T) -> Result<(), String> {
+fn assign(place: &mut Probability, word: &str, value: Probability) -> Result<(), String> {
+    let mut said = (!place.is_zero()).then_some(*place);
     *place = value;
-    Ok(())
+    once(&mut said, word, value)
 }
 
 fn read<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
@@ -191,7 +194,7 @@ fn channel_order(text: &str) -> Result<ChannelOrder, String> {
 }
 
 fn clock(text: &str) -> Result<(ProcessId, Timestamp), String> {
-    let wrong = || format!("`{text}` is not PROCESS TIME, e.g. clock 32 101");
+    let wrong = || format!("`{text}` is not PROCESS COUNT, e.g. clock 32 101");
     let (id, time) = text.split_once(char::is_whitespace).ok_or_else(wrong)?;
     // Clocks count on from here: half of their range is left for that.
     let time: u32 = time.trim().parse().map_err(|_| wrong())?;
@@ -241,7 +244,8 @@ mod tests {
             ("n 3\nids 1,2", "line 2: `ids` says again"),
             ("network lan", "line 1: `lan` is not a network"),
             ("channels lifo", "line 1: `lifo` is not an order"),
-            ("clock 3", "line 1: `3` is not PROCESS TIME"),
+            ("clock 3", "line 1: `3` is not PROCESS COUNT"),
+            ("loss 0.1\nloss 0.2", "line 2: `loss` says again"),
             ("clock 3 1\nclock 3 2", "line 2: the clock of process 3 is set twice"),
             ("request 3@0ms hold", "line 1: `3@0ms hold` is not"),
             ("explode 3@4ms", "line 1: `explode` is not a statement"),

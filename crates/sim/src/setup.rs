@@ -108,7 +108,7 @@ pub struct Outcome {
 pub struct FiredFault {
     /// As it is written on the command line.
     pub label: String,
-    /// Crashes and returns: whether it happened. Pauses and partitions: how many messages (or
-    /// commands) it held up or cut. Loss and duplication: how many messages.
+    /// Crashes, returns and pauses: whether it happened. Partitions, loss and duplication: how many
+    /// messages it hit.
     pub count: u64,
 }

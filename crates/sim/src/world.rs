@@ -62,8 +62,8 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     desk: Desk<P::Command>,
     /// By seat; `None` while it is down.
     processes: Vec<Option<P>>,
-    /// By seat: `None` while it is not paused.
-    paused: Vec<Option<Paused<P>>>,
+    /// By seat: what waits for the end of its pause; `None` while it is not paused.
+    paused: Vec<Option<VecDeque<Held<P>>>>,
     /// By seat: how often it has started, so that what was meant for an earlier life is not done.
     incarnations: Vec<u32>,
     wire: W,
@@ -84,12 +84,6 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     has_pauses: bool,
     /// Whether an application was told something that the judge may have had enough of.
     has_news: bool,
-}
-
-/// A pause under way: its label, and what waits for its end.
-struct Paused<P: Protocol> {
-    label: usize,
-    held: VecDeque<Held<P>>,
 }
 
 /// Something that arrived during a pause.
@@ -244,8 +238,7 @@ where
     }
 
     fn is_patience_lost(&self, at: Time) -> bool {
-        self.watch.judge.waiting() > 0
-            && at - self.watch.judge.last_progress() > self.setup.limits.patience
+        self.watch.judge.waited_in_vain(at) > self.setup.limits.patience
     }
 
     fn is_anyone_paused(&self) -> bool {
@@ -267,8 +260,8 @@ where
         if incarnation != self.incarnations[seat.index()] {
             return;
         }
-        if let Some(paused) = &mut self.paused[seat.index()] {
-            paused.held.push_back(Held::Command { incarnation, command });
+        if let Some(held) = &mut self.paused[seat.index()] {
+            held.push_back(Held::Command { incarnation, command });
             return;
         }
         self.watch.event(seat, command.what());
@@ -279,8 +272,8 @@ where
         if self.timers.get(&(seat, timer)) != Some(&setting) {
             return;
         }
-        if let Some(paused) = &mut self.paused[seat.index()] {
-            paused.held.push_back(Held::Timer { timer, setting });
+        if let Some(held) = &mut self.paused[seat.index()] {
+            held.push_back(Held::Timer { timer, setting });
             return;
         }
         self.timers.remove(&(seat, timer));
@@ -299,9 +292,9 @@ where
             return;
         }
         if self.has_pauses
-            && let Some(paused) = &mut self.paused[flight.to.index()]
+            && let Some(held) = &mut self.paused[flight.to.index()]
         {
-            paused.held.push_back(Held::Message(flight));
+            held.push_back(Held::Message(flight));
             return;
         }
         self.deliver(flight);
@@ -442,8 +435,9 @@ where
                 self.take_orders();
             }
             Action::Pause { seat, label } if self.processes[seat.index()].is_some() => {
+                self.faults.fired[label] += 1;
                 self.watch.event(seat, What::Paused);
-                self.paused[seat.index()] = Some(Paused { label, held: VecDeque::new() });
+                self.paused[seat.index()] = Some(VecDeque::new());
             }
             Action::Resume { seat } => self.resume(seat),
             Action::Cut { partition, label } => self.cut(partition, label),
@@ -454,10 +448,9 @@ where
 
     /// What arrived during the pause is taken in now, in the order in which it came.
     fn resume(&mut self, seat: Seat) {
-        let Some(Paused { label, held }) = self.paused[seat.index()].take() else { return };
+        let Some(held) = self.paused[seat.index()].take() else { return };
         self.watch.event(seat, What::Resumed);
         for held in held {
-            self.faults.fired[label] += 1;
             match held {
                 Held::Message(flight) => self.deliver(flight),
                 Held::Command { incarnation, command } => self.command(seat, incarnation, command),
@@ -471,9 +464,8 @@ where
 
     /// What a paused process had not taken in when it died is lost with it.
     fn lose_held(&mut self, seat: Seat) {
-        let Some(Paused { label, held }) = self.paused[seat.index()].take() else { return };
+        let Some(held) = self.paused[seat.index()].take() else { return };
         for held in held {
-            self.faults.fired[label] += 1;
             if let Held::Message(flight) = held {
                 self.lose(&flight, LossCause::ReceiverDown);
             }
@@ -510,9 +502,10 @@ where
     }
 
     fn finish(mut self, ending: Ending) -> Outcome {
-        let diagnosis = (ending != Ending::Finished && self.watch.judge.waiting() > 0)
-            .then(|| self.diagnose())
-            .flatten();
+        // Of a run that was merely cut off, those who wait are not to be explained.
+        let is_stuck = matches!(ending, Ending::Quiet | Ending::PatienceLost);
+        let diagnosis =
+            (is_stuck && self.watch.judge.waiting() > 0).then(|| self.diagnose()).flatten();
         let faults = self.setup.faults.labels().into_iter().zip(&self.faults.fired);
         Outcome {
             report: self.watch.judge.finish(ending, self.setup.promises_order),

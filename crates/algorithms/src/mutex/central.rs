@@ -5,7 +5,8 @@
 //! the next when the holder releases.
 //!
 //! **Assumes** that neither the coordinator nor a holder crashes and no message is lost or doubled.
-//! Channels need not be FIFO: a client has one message of its own under way at a time.
+//! Channels need not be FIFO: a request that overtakes the same client's release is queued behind
+//! it.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
@@ -19,7 +20,7 @@
 //!
 //! **Variant.** A coordinator that is silent may be busy or dead, and the client cannot tell. With
 //! [`Answers::GrantsAndPositions`] it answers at once, at one message more for each that has to
-//! wait, and then silence means that it is dead.
+//! wait, and then silence before the first answer means that it is dead.
 //!
 //! **Ordering** is that of arrival, not of happened-before: a request that is slow on its way is
 //! overtaken by one that was made because of it.
@@ -113,7 +114,7 @@ pub const PLAIN: Entry = Entry {
     summary: "a coordinator (process 0) keeps a queue and grants to one at a time",
     promises: Promises { liveness: true, ordering: false },
     needs: Needs { coordinator: true, ..Needs::NOTHING },
-    crash: "coordinator or holder: everybody blocks",
+    crash: "coordinator, holder, or one in the queue when its turn comes: everybody blocks",
     kinds: <Message as conclave_core::Message>::KINDS,
     costs: &[
         Cost::exactly(Measure::Enter, "2", |_| 2.0),

@@ -20,7 +20,7 @@
 //!
 //! **Variant.** In the plain algorithm a reply kept back and a crash look the same: silence. With
 //! [`Answers::RepliesAndDeferrals`] every request is answered at once, at up to N-1 messages more,
-//! and then silence means a crash and says whose.
+//! and then silence before the first answer means a crash and says whose.
 //!
 //! **Paper.** G. Ricart and A. K. Agrawala, *An Optimal Algorithm for Mutual Exclusion in Computer
 //! Networks*, CACM 24(1), 1981, section 2 ("The Algorithm"). Names: `Our_Sequence_Number` is
@@ -29,13 +29,11 @@
 //! clock too. In the paper only requests do, and then a process that learns of a request from a
 //! third one's reply can stamp its own as older, and pass one that happened before it.
 //!
-//! **Why it is safe.** Suppose i and j are in at once. Each has the other's reply to its current
-//! request. Say i's stamp is the older one. If j sent its reply before it chose its stamp, it had
-//! received i's request, so its clock had risen above i's stamp and j's would be the younger one,
-//! as supposed; then i, when j's request reached it, wanted in or was in with the older stamp and
-//! kept its reply back: j cannot have it. If j sent its reply after it chose its stamp, i's was
-//! older: as before. **Live**: the oldest request of all is kept back by nobody but a holder, who
-//! leaves.
+//! **Why it is safe.** Suppose i and j are in at once, and i's stamp is the older one. Then j has
+//! i's reply, which i sent when j's request reached it. Had i not chosen its stamp by then, its
+//! clock would have risen above j's, and its stamp would be the younger one. So it had: it wanted
+//! in, or was in, with the older stamp, and kept its reply back. **Live**: the oldest request of
+//! all is kept back by nobody but a holder, who leaves.
 
 use alloc::vec::Vec;
 

@@ -6,7 +6,8 @@
 //! call of its own under way does not pass on another's: the token will come by anyway.
 //!
 //! **Assumes** that no process crashes and no message is lost or doubled. Channels need not be
-//! FIFO: calls and the token go in opposite directions.
+//! FIFO: calls and the token go in opposite directions, and where the ring has two members, so that
+//! they share a channel, either may come first.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
@@ -143,13 +144,16 @@ impl Protocol for RestingTokenRing {
                         self.pass_on(out);
                     }
                     Token::Here => out.rule("will send the token when it has left"),
-                    Token::Elsewhere | Token::Called => {
-                        out.rule("has no token either: it passes the call on, unless it called");
+                    Token::Elsewhere => {
+                        out.rule("has no token either: it passes the call on");
                         self.call(out);
                     }
+                    Token::Called => out.rule("has called already: the token will come by"),
                 }
             }
-            (wish, Input::Message { message: Message::Token(fence), .. }) => {
+            (wish, Input::Message { message: Message::Token(fence), .. })
+                if self.token != Token::Here =>
+            {
                 self.fence.learn(fence);
                 self.token = Token::Here;
                 if wish == Wish::Wanted {

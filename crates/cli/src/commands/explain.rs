@@ -8,16 +8,24 @@ use conclave_observe::{LossCause, Side, What};
 
 /// Prints every step: when, who, what happened to it, which rule fired, and what it sent.
 pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
-    let time_width =
-        trace.records.last().map_or(1, |record| record.event.at.to_string().len()).max(4);
+    let widths = trace.records.iter().map(|record| record.event.at.to_string().len());
+    let time_width = widths.max().unwrap_or_default().max(4);
     let id_width = trace.header.members.iter().map(|id| id.to_string().len()).max().unwrap_or(1);
     writeln!(out, "{:>time_width$}  {:>id_width$}  what happened", "time", "p")?;
+    let mut subject = None;
     for record in &trace.records {
-        let (at, id) = (record.event.at, trace.id(record.event.seat));
+        let (at, seat) = (record.event.at, record.event.seat);
+        let id = trace.id(seat);
         if let Some(line) = consequence(trace, record) {
+            // What is done before anything happened is done at the start.
+            if subject.is_none_or(|it| it != seat) && is_deed(record) {
+                writeln!(out, "{:>time_width$}  {:>id_width$}  starts", at.to_string(), id.0)?;
+                subject = Some(seat);
+            }
             writeln!(out, "{:>time_width$}  {:>id_width$}    -> {line}", "", "")?;
             continue;
         }
+        subject = Some(seat);
         let text = cause(trace, record);
         let rules = record.rules.join("; it ");
         let because = if rules.is_empty() { String::new() } else { format!(": it {rules}") };
@@ -29,6 +37,11 @@ pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Whether a process did this itself; what becomes of its messages is none of its doing.
+fn is_deed(record: &Record) -> bool {
+    matches!(record.event.what, What::Sent { .. } | What::Entered { .. } | What::Left)
 }
 
 /// What a step did.

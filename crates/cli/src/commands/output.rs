@@ -1,11 +1,11 @@
 //! How figures are written for people.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use conclave_diagram::Options;
 use conclave_observe::measure::Histogram;
 use conclave_observe::trace::Trace;
@@ -100,23 +100,36 @@ pub fn style(verdict: Verdict) -> Style {
 }
 
 /// Draws a trace into a file, if that was asked for.
-pub fn draw(trace: &Trace, args: &DrawingArgs, caption: Vec<String>) -> anyhow::Result<()> {
+pub fn draw(
+    trace: &Trace,
+    args: &DrawingArgs,
+    n: usize,
+    caption: Vec<String>,
+) -> anyhow::Result<()> {
     let Some(path) = &args.svg else { return Ok(()) };
     let (from, to) = (args.svg_from, args.svg_to);
-    if let (Some(from), Some(to)) = (from, to)
-        && from >= to
-    {
-        anyhow::bail!("--svg-from {from}ms is not before --svg-to {to}ms");
-    }
     let title = Some(format!(
-        "{}, {} processes, network {}, seed {}",
-        trace.header.algorithm,
-        trace.header.members.len(),
-        trace.header.network,
-        trace.header.seed
+        "{}, {n} processes, network {}, seed {}",
+        trace.header.algorithm, trace.header.network, trace.header.seed
     ));
     let options = Options { from, to, title, caption };
     write_file(path, |file| file.write_all(conclave_diagram::draw(trace, &options).as_bytes()))
+}
+
+/// Whether there is anything between the two ends.
+pub fn check_window(args: &DrawingArgs) -> anyhow::Result<()> {
+    match (args.svg_from, args.svg_to) {
+        (Some(from), Some(to)) if from >= to => {
+            bail!("--svg-from {from}ms is not before --svg-to {to}ms")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file can be written there; what it holds stays as it is.
+pub fn check_writable(path: &Path) -> anyhow::Result<()> {
+    let attempt = OpenOptions::new().append(true).create(true).open(path);
+    attempt.map(drop).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes a file, or says which one could not be written.

@@ -23,6 +23,11 @@ use crate::sentence::{plural, reason};
 
 pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let plan = plan_of(args)?;
+    // Better to be told before a long run than after it.
+    output::check_window(&args.drawing)?;
+    for path in args.trace.iter().chain(&args.drawing.svg) {
+        output::check_writable(path)?;
+    }
     let progress = Progress::new(plan.entries, "entries");
     let done = plan.run(&mut |entries| progress.set(entries))?;
     drop(progress);
@@ -56,7 +61,7 @@ fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
         })?;
     }
     let caption = vec![format!("{}: {}", done.outcome.report.verdict, reason(done))];
-    output::draw(&trace, &args.drawing, caption)
+    output::draw(&trace, &args.drawing, done.plan.clients.len(), caption)
 }
 
 /// The plan that these words ask for.
@@ -166,10 +171,7 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
     )?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<13} {text}");
     line("verdict", format!("{style}{}{style:#}: {}", report.verdict, reason(done)))?;
-    line(
-        "entries",
-        format!("{} in {} {unit}", report.delays.entries(), number(report.end.in_delays())),
-    )?;
+    line("entries", entries(report, unit))?;
     line("messages", messages(report))?;
     line("client delay", spread(&report.delays.client, "nobody was alone"))?;
     line("sync delay", spread(&report.delays.sync, "nobody waited for another to leave"))?;
@@ -182,7 +184,8 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
         },
     )?;
     let (busiest, mean) = load(report);
-    line("load", format!("busiest process {busiest} messages, mean {}", number(mean)))?;
+    let word = plural(busiest, "message", "messages");
+    line("load", format!("busiest process {busiest} {word}, mean {}", number(mean)))?;
     line("fairness", fairness(report))?;
     line("safety", safety(report))?;
     line("liveness", liveness(report, &done.view))?;
@@ -214,10 +217,22 @@ fn command(plan: &Plan) -> String {
     match plan.workload {
         Workload::Script(_) => {
             let words = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned());
+            let words = words.map(|it| if is_plain(&it) { it } else { format!("'{it}'") });
             format!("conclave {}", words.collect::<Vec<_>>().join(" "))
         }
         _ => plan.command(),
     }
+}
+
+/// Whether a shell leaves the word as it is.
+fn is_plain(word: &str) -> bool {
+    word.chars().all(|c| c.is_alphanumeric() || "-_./,:@=+".contains(c))
+}
+
+fn entries(report: &Report, unit: &str) -> String {
+    let end = number(report.end.in_delays());
+    let unit = if end == "1" { unit.trim_end_matches("s") } else { unit };
+    format!("{} in {end} {unit}", report.delays.entries())
 }
 
 fn messages(report: &Report) -> String {
@@ -225,9 +240,9 @@ fn messages(report: &Report) -> String {
         report.bandwidth.by_kind().map(|(kind, count)| format!("{} {count}", kind.name)).collect();
     let (enter, leave) = per_entry(report);
     format!(
-        "{} ({}); per entry {} to enter, {} to leave; {} with a multicast as one",
+        "{}{}; per entry {} to enter, {} to leave; {} with a multicast as one",
         report.bandwidth.sent(),
-        kinds.join(", "),
+        if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) },
         enter.map_or("-".into(), number),
         leave.map_or("-".into(), number),
         report.bandwidth.transmissions(),
@@ -367,6 +382,7 @@ fn as_json(done: &Done) -> Value {
         },
         "safety": if report.exclusion.broken().is_none() { "ok" } else { "violated" },
         "liveness": if report.waiting.count() == 0 { "ok" } else { report.verdict.name() },
+        "processes": processes(done, unit),
         "waiting": ids(&mut report.waiting.iter()),
         "waits_for": outcome.diagnosis.as_ref().map(|it| ids(&mut it.path.iter().copied())),
         "ordering": match report.overtakings() {
@@ -381,6 +397,17 @@ fn as_json(done: &Done) -> Value {
         "trace_hash": format!("{:016x}", report.fingerprint),
         "command": command(plan),
     })
+}
+
+/// The figures of `--stats`.
+fn processes(done: &Done, unit: Unit) -> Vec<Value> {
+    let report = &done.outcome.report;
+    let waits = report.fairness.waits().iter().zip(report.bandwidth.handled());
+    let rows = waits.zip(done.view.members()).map(|((wait, handled), id)| {
+        let entries = wait.count();
+        json!({ "id": id.0, "entries": entries, "handled": handled, "wait": times(wait, unit) })
+    });
+    rows.collect()
 }
 
 fn times(histogram: &Histogram, unit: Unit) -> Value {

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use conclave_core::Seat;
 use conclave_observe::trace::{Trace, json};
-use conclave_observe::{Ending, JudgeOrdering, What};
+use conclave_observe::{Ending, JudgeOrdering, WaitGraph, What};
 
 use super::{explain, output};
 use crate::cli::TraceArgs;
@@ -21,12 +22,21 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let ordering = if members <= ORDERING_MAX { JudgeOrdering::Yes } else { JudgeOrdering::No };
     // A run that did not end well says at its end who waits for whom; one that was cut off does
     // not, and is not blamed for those who wait.
+    let judge = trace.judge(ordering);
     let waits = waits(&trace);
-    let ending = if waits.is_empty() { Ending::Finished } else { Ending::Quiet };
+    let ending = match judge.waiting() {
+        0 => Ending::Finished,
+        _ if waits.iter().any(|whom| !whom.is_empty()) => Ending::Quiet,
+        _ => Ending::BudgetSpent,
+    };
+    let diagnosis =
+        (ending == Ending::Quiet).then(|| WaitGraph::new(waits).diagnose(&judge)).flatten();
     let promises_order = trace.header.promises_order;
-    let report = trace.judge(ordering).finish(ending, promises_order);
-    let reason = sentence::judged(&report, promises_order, |seat| trace.id(seat))
-        .or((!waits.is_empty()).then(|| waits.join(", ")))
+    let report = judge.finish(ending, promises_order);
+    let id = |seat| trace.id(seat);
+    let reason = sentence::judged(&report, promises_order, id)
+        .or_else(|| diagnosis.map(|diagnosis| diagnosis.sentence(id)))
+        .or_else(|| (ending == Ending::BudgetSpent).then(|| sentence::cut_off(&report)))
         .unwrap_or_else(|| sentence::ended(&report));
     let mut out = anstream::stdout().lock();
     if args.explain {
@@ -39,16 +49,18 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     writeln!(out, "  {style}{}{style:#}: {reason}", report.verdict)?;
     let (events, sent) = (trace.records.len(), report.bandwidth.sent());
     writeln!(out, "  {events} events, {sent} messages, until {} ms", report.end)?;
-    output::draw(&trace, &args.drawing, vec![format!("{}: {reason}", report.verdict)])?;
+    output::check_window(&args.drawing)?;
+    output::draw(&trace, &args.drawing, members, vec![format!("{}: {reason}", report.verdict)])?;
     Ok(exit::exit_code(report.verdict))
 }
 
-/// Who waits for whom, as the run said at its end.
-fn waits(trace: &Trace) -> Vec<String> {
-    let records = trace.records.iter();
-    let waits = records.filter_map(|record| match record.event.what {
-        What::WaitsFor { whom } => Some((trace.id(record.event.seat), trace.id(whom))),
-        _ => None,
-    });
-    waits.map(|(waiter, whom)| format!("{waiter} waits for {whom}")).collect()
+/// By seat: whom it waits for, as the run said at its end.
+fn waits(trace: &Trace) -> Vec<Vec<Seat>> {
+    let mut waits = vec![Vec::new(); trace.header.members.len()];
+    for record in &trace.records {
+        if let What::WaitsFor { whom } = record.event.what {
+            waits[record.event.seat.index()].push(whom);
+        }
+    }
+    waits
 }

@@ -41,7 +41,8 @@ pub fn execute(args: &VotingSetsArgs) -> anyhow::Result<ExitCode> {
     }
     writeln!(
         out,
-        "K, the size of a set: {} to {}, mean {}; no construction is below {}",
+        "K, the size of a set: {} to {}, mean {}; sets of one size that share the work evenly have at \
+         least {}",
         size.min,
         size.max,
         number(size.mean),

@@ -4,8 +4,7 @@
 //! are stamped with a Lamport clock, and older ones are better. A voter that has voted tells a
 //! worse requester `fail`; for a better one it asks its candidate by `inquire`, and a candidate
 //! that knows it cannot win (somebody failed it) gives the vote back by `yield`. So a cycle of
-//! candidates that wait for each other is broken at its oldest: all others are failed somewhere,
-//! and yield to it.
+//! candidates that wait for each other is broken at its youngest: that one is failed, and yields.
 //!
 //! **Assumes** FIFO channels, that no process crashes, and that no message is lost or doubled.
 //!
@@ -30,9 +29,11 @@
 //! the vote back, and a candidate that entered does not yield. By FIFO an `inquire` finds its
 //! candidate either with that very vote, or past it.
 //!
-//! **Why it is live.** Invariant at every voter: of the requests in its queue, all have been told
+//! **Why it is live.** A request that waits is passed by few: votes carry the clock, so whoever has
+//! entered past it has the clock of a voter that knows it, and asks with a younger stamp from then
+//! on. For the oldest of all, an invariant at every voter: of the requests in its queue, all have been told
 //! `fail` but for the best one, and that one only while it is better than the candidate, who has
-//! been asked. So consider the oldest request of all. A voter that has not voted for it has asked
+//! been asked. A voter that has not voted for the oldest has asked
 //! its candidate, who is younger. That candidate is in (and will release), or is failed somewhere
 //! (and will yield), or waits without a fail: then at each voter it lacks it is the best, and its
 //! way is blocked by candidates that are younger still, of whom there are finitely many.
@@ -57,8 +58,8 @@ use crate::quorum::VotingSets;
 pub enum Message {
     /// Vote for me, since my clock showed this.
     Request(Timestamp),
-    /// You have my vote; and this is the highest fence I know.
-    Grant(Fence),
+    /// You have my vote; my clock shows this, and this is the highest fence I know.
+    Grant(Timestamp, Fence),
     /// An older request goes first.
     Fail,
     /// An older request came: give the vote back, unless you will win.
@@ -148,7 +149,7 @@ impl conclave_core::Message for Message {
     fn kind(&self) -> KindIndex {
         match self {
             Message::Request(_) => 0,
-            Message::Grant(_) => 1,
+            Message::Grant(..) => 1,
             Message::Fail => 2,
             Message::Inquire => 3,
             Message::Yield => 4,
@@ -199,7 +200,10 @@ impl Protocol for Maekawa {
             (Message::Yield, _) if is_candidate => self.on_yield(out),
             (Message::Release(fence), _) if is_candidate => self.on_release(fence, out),
             // The candidate's rules.
-            (Message::Grant(fence), Role::Wanted(_)) => self.on_grant(seat, fence, out),
+            (Message::Grant(time, fence), Role::Wanted(_)) => {
+                self.clock.catch_up(time);
+                self.on_grant(seat, fence, out);
+            }
             (Message::Fail, Role::Wanted(_)) => self.on_fail(seat, out),
             (Message::Inquire, Role::Wanted(campaign)) if campaign.votes.contains(seat) => {
                 self.on_inquire(seat, out);
@@ -274,6 +278,10 @@ impl Maekawa {
     fn on_fail(&mut self, voter: Seat, out: &mut Effects<Self>) {
         out.rule("knows that it cannot win yet, and yields to all who inquired");
         let Role::Wanted(campaign) = &mut self.role else { return };
+        if campaign.votes.contains(voter) {
+            // Overtaken by that voter's own vote, where channels are not FIFO: it is past.
+            return;
+        }
         campaign.failed.insert(voter);
         let inquirers: Vec<Seat> = campaign.inquirers.iter().collect();
         campaign.inquirers.clear();
@@ -358,7 +366,8 @@ impl Maekawa {
 
     fn vote(&mut self, candidate: Stamp, out: &mut Effects<Self>) {
         self.ballot.candidate = Some(candidate);
-        out.send(candidate.process, Message::Grant(self.fence.known()));
+        let grant = Message::Grant(self.clock.time(), self.fence.known());
+        out.send(candidate.process, grant);
     }
 }
 
@@ -386,7 +395,7 @@ mod tests {
     /// Process 4, which has voted for the request of 3 with that time.
     fn voter_for_3(time: u64) -> Probe<Maekawa> {
         let mut voter = process(4);
-        assert_eq!(voter.receive(3, request(time)), [Sent(3, grant(0))]);
+        assert_eq!(voter.receive(3, request(time)), [Sent(3, grant(time + 1, 0))]);
         voter
     }
 
@@ -394,8 +403,8 @@ mod tests {
         Message::Request(Timestamp(time))
     }
 
-    fn grant(fence: u64) -> Message {
-        Grant(Fence(fence))
+    fn grant(time: u64, fence: u64) -> Message {
+        Grant(Timestamp(time), Fence(fence))
     }
 
     fn release(fence: u64) -> Message {
@@ -449,9 +458,9 @@ mod tests {
         voter.receive(1, request(6));
         voter.receive(2, request(4));
 
-        assert_eq!(voter.receive(3, Yield), [Sent(2, grant(0))]);
-        assert_eq!(voter.receive(2, release(1)), [Sent(3, grant(1))]);
-        assert_eq!(voter.receive(3, release(2)), [Sent(1, grant(2))]);
+        assert_eq!(voter.receive(3, Yield), [Sent(2, grant(7, 0))]);
+        assert_eq!(voter.receive(2, release(1)), [Sent(3, grant(7, 1))]);
+        assert_eq!(voter.receive(3, release(2)), [Sent(1, grant(7, 2))]);
     }
 
     #[test]
@@ -468,7 +477,7 @@ mod tests {
         voter.receive(3, release(9));
         voter.receive(2, request(3));
         voter.receive(2, release(4));
-        assert_eq!(voter.receive(1, request(5)), [Sent(1, grant(9))]);
+        assert_eq!(voter.receive(1, request(5)), [Sent(1, grant(6, 9))]);
     }
 
     #[test]
@@ -482,6 +491,16 @@ mod tests {
     }
 
     // The candidate's rules.
+
+    #[test]
+    fn a_vote_carries_the_clock_so_that_the_next_request_is_younger_than_all_the_voter_knows() {
+        let mut candidate = candidate();
+        for voter in [2, 3, 4] {
+            candidate.receive(voter, grant(50, 0));
+        }
+        candidate.leave();
+        assert!(candidate.enter().contains(&Sent(2, request(51))));
+    }
 
     #[test]
     fn a_request_is_stamped_and_sent_to_the_voting_set_itself_included() {
@@ -500,16 +519,16 @@ mod tests {
     #[test]
     fn all_votes_of_the_set_let_it_in_with_a_fence_above_all_it_was_told() {
         let mut candidate = candidate();
-        assert_eq!(candidate.receive(2, grant(6)), []);
-        assert_eq!(candidate.receive(3, grant(2)), []);
-        assert_eq!(candidate.receive(4, grant(0)), [Entered(7)]);
+        assert_eq!(candidate.receive(2, grant(0, 6)), []);
+        assert_eq!(candidate.receive(3, grant(0, 2)), []);
+        assert_eq!(candidate.receive(4, grant(0, 0)), [Entered(7)]);
     }
 
     #[test]
     fn a_candidate_that_may_still_win_keeps_the_vote_until_it_is_failed() {
         let mut candidate = candidate();
-        candidate.receive(2, grant(0));
-        candidate.receive(3, grant(0));
+        candidate.receive(2, grant(0, 0));
+        candidate.receive(3, grant(0, 0));
         assert_eq!(candidate.receive(3, Inquire), []);
         assert_eq!(candidate.receive(2, Inquire), []);
 
@@ -521,7 +540,7 @@ mod tests {
     fn a_candidate_that_was_failed_yields_at_once() {
         let mut candidate = candidate();
         candidate.receive(4, Fail);
-        candidate.receive(2, grant(0));
+        candidate.receive(2, grant(0, 0));
         assert_eq!(candidate.receive(2, Inquire), [Sent(2, Yield)]);
     }
 
@@ -529,11 +548,11 @@ mod tests {
     fn a_candidate_that_yielded_counts_as_failed_there() {
         let mut candidate = candidate();
         candidate.receive(4, Fail);
-        candidate.receive(2, grant(0));
+        candidate.receive(2, grant(0, 0));
         candidate.receive(2, Inquire);
-        candidate.receive(4, grant(0));
+        candidate.receive(4, grant(0, 0));
 
-        candidate.receive(3, grant(0));
+        candidate.receive(3, grant(0, 0));
         assert_eq!(candidate.receive(3, Inquire), [Sent(3, Yield)], "2's vote is another's now");
     }
 
@@ -541,17 +560,17 @@ mod tests {
     fn a_vote_takes_back_the_fail() {
         let mut candidate = candidate();
         candidate.receive(4, Fail);
-        candidate.receive(4, grant(0));
+        candidate.receive(4, grant(0, 0));
         assert_eq!(candidate.receive(4, Inquire), [], "again it may win");
     }
 
     #[test]
     fn one_that_is_in_keeps_every_vote_until_it_leaves() {
         let mut candidate = candidate();
-        candidate.receive(2, grant(0));
+        candidate.receive(2, grant(0, 0));
         candidate.receive(2, Inquire);
-        candidate.receive(3, grant(0));
-        assert_eq!(candidate.receive(4, grant(0)), [Entered(1)]);
+        candidate.receive(3, grant(0, 0));
+        assert_eq!(candidate.receive(4, grant(0, 0)), [Entered(1)]);
         assert!(candidate.ignores_message(3, Inquire), "the release will answer it");
 
         let releases = [2, 3, 4].map(|voter| Sent(voter, release(1)));
@@ -562,7 +581,7 @@ mod tests {
     fn an_inquiry_that_crossed_the_release_is_ignored_then_and_in_the_next_campaign() {
         let mut candidate = candidate();
         for voter in [2, 3, 4] {
-            candidate.receive(voter, grant(0));
+            candidate.receive(voter, grant(0, 0));
         }
         candidate.leave();
         assert!(candidate.ignores_message(2, Inquire), "it is out");
@@ -578,7 +597,7 @@ mod tests {
         candidate.enter();
         assert_eq!(candidate.receive(1, request(1)), [], "it may still win");
 
-        assert_eq!(candidate.receive(3, Fail), [Sent(1, grant(0))]);
+        assert_eq!(candidate.receive(3, Fail), [Sent(1, grant(2, 0))]);
     }
 
     // Both halves.
@@ -591,7 +610,7 @@ mod tests {
         process.receive(2, release(1));
         assert_eq!(process.enter(), [Sent(2, request(9))]);
 
-        process.receive(2, grant(1));
+        process.receive(2, grant(0, 1));
         process.leave();
         let next = process.enter();
         assert_eq!(next, [Sent(2, request(11))], "as its own voter it heard the last one, too");
@@ -601,18 +620,18 @@ mod tests {
     fn what_makes_no_sense_is_ignored() {
         let mut process = process(1);
         assert!(process.ignores(Command::Leave));
-        assert!(process.ignores_message(2, grant(5)) && process.ignores_message(2, Fail));
+        assert!(process.ignores_message(2, grant(0, 5)) && process.ignores_message(2, Fail));
 
         process.enter();
         assert!(process.ignores(Command::Enter) && process.ignores(Command::Leave));
         assert!(process.ignores_message(2, Inquire), "it has no vote of 2");
-        assert!(process.ignores_message(9, grant(5)), "who is 9?");
+        assert!(process.ignores_message(9, grant(0, 5)), "who is 9?");
 
         for voter in [2, 3, 4] {
-            process.receive(voter, grant(0));
+            process.receive(voter, grant(0, 0));
         }
         assert!(process.ignores(Command::Enter));
-        assert!(process.ignores_message(2, grant(5)) && process.ignores_message(2, Fail));
+        assert!(process.ignores_message(2, grant(0, 5)) && process.ignores_message(2, Fail));
     }
 
     #[test]
@@ -620,7 +639,7 @@ mod tests {
         let sets = VotingSets::build(Construction::Grid, &View::dense(1, 3)).unwrap();
         let known = |me| Probe::<Maekawa>::held_by(3, me, sets.view(), &sets);
         assert_eq!(known(1).receive(2, request(1)), [Sent(2, Fail)], "3's set is 3 and 1");
-        assert_eq!(known(2).receive(1, request(1)), [Sent(1, grant(0))]);
+        assert_eq!(known(2).receive(1, request(1)), [Sent(1, grant(2, 0))]);
 
         assert_eq!(known(3).leave(), [Sent(1, release(0)), Left]);
     }
@@ -642,7 +661,7 @@ mod tests {
 
         process.enter();
         assert_eq!(process.waits_for(), [1, 2, 3, 4, 3], "all votes, and its own is 3's");
-        process.receive(2, grant(0));
+        process.receive(2, grant(0, 0));
         assert_eq!(process.waits_for(), [1, 3, 4, 3]);
     }
 }
