@@ -8,14 +8,19 @@ use crate::{Event, What};
 ///
 /// One multiplication per event and per word of a message, so that it can always be on. It tells
 /// runs apart that differ by accident, not by malice.
+///
+/// Events and contents are hashed side by side, so that neither waits for the other's product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fingerprint(u64);
+pub struct Fingerprint {
+    events: u64,
+    contents: u64,
+}
 
 impl Fingerprint {
     /// Of a run in which nothing has happened yet.
     pub const fn new() -> Self {
-        // The digits of pi: any odd constant without structure would do.
-        Self(0x243f_6a88_85a3_08d3)
+        // The digits of pi: any odd constants without structure would do.
+        Self { events: 0x243f_6a88_85a3_08d3, contents: 0x4528_21e6_38d0_1377 }
     }
 
     /// Takes in an event. What a message says is taken in by hashing it into the fingerprint.
@@ -48,18 +53,18 @@ impl Fingerprint {
         };
         // An odd factor spreads the word over all bits, apart from those that the time moves.
         let word = word.wrapping_mul(0x082e_fa98_ec4e_6c89);
-        self.mix(at.0.wrapping_add(word), place << 40 ^ tag);
+        self.events = mix(self.events, at.0.wrapping_add(word), place << 40 ^ tag);
     }
+}
 
-    #[inline]
-    fn mix(&mut self, a: u64, b: u64) {
-        const A: u64 = 0x1319_8a2e_0370_7345;
-        const B: u64 = 0xa409_3822_299f_31d1;
-        let product = u128::from(self.0 ^ a ^ A) * u128::from(b ^ B);
-        #[allow(clippy::cast_possible_truncation, reason = "both halves are folded into one word")]
-        {
-            self.0 = (product as u64) ^ (product >> 64) as u64 ^ self.0.rotate_left(23);
-        }
+#[inline]
+fn mix(hash: u64, a: u64, b: u64) -> u64 {
+    const A: u64 = 0x1319_8a2e_0370_7345;
+    const B: u64 = 0xa409_3822_299f_31d1;
+    let product = u128::from(hash ^ a ^ A) * u128::from(b ^ B);
+    #[allow(clippy::cast_possible_truncation, reason = "both halves are folded into one word")]
+    {
+        (product as u64) ^ (product >> 64) as u64 ^ hash.rotate_left(23)
     }
 }
 
@@ -71,14 +76,14 @@ impl Default for Fingerprint {
 
 impl Hasher for Fingerprint {
     fn finish(&self) -> u64 {
-        self.0
+        mix(self.events, self.contents, 0)
     }
 
     fn write(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            self.mix(u64::from_le_bytes(word), chunk.len() as u64);
+            self.contents = mix(self.contents, u64::from_le_bytes(word), chunk.len() as u64);
         }
     }
 
@@ -94,7 +99,7 @@ impl Hasher for Fingerprint {
 
     #[inline]
     fn write_u64(&mut self, i: u64) {
-        self.mix(i, 0);
+        self.contents = mix(self.contents, i, 0);
     }
 
     #[inline]
@@ -102,9 +107,10 @@ impl Hasher for Fingerprint {
         self.write_u64(i as u64);
     }
 
+    /// Which variant of an enum it is: a small number, that the words which follow spread.
     #[inline]
     #[allow(clippy::cast_sign_loss, reason = "it is hashed, not counted with")]
     fn write_isize(&mut self, i: isize) {
-        self.write_u64(i as u64);
+        self.contents = self.contents.rotate_left(11).wrapping_add(i as u64);
     }
 }

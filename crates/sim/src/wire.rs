@@ -41,9 +41,13 @@ pub trait Wire<M> {
 }
 
 /// The wire on which every message takes the same time: first in, first out, for all channels
-/// together.
+/// together. Messages that were sent at the same time arrive together, so the time is kept once.
 #[derive(Debug)]
-pub struct UnitWire<M>(VecDeque<(Time, Flight<M>)>);
+pub struct UnitWire<M> {
+    flights: VecDeque<Flight<M>>,
+    /// When they arrive, and how many do.
+    arrivals: VecDeque<(Time, usize)>,
+}
 
 /// The wire on which every message takes its own time.
 #[derive(Debug)]
@@ -57,28 +61,39 @@ pub struct TimedWire<M> {
 
 impl<M> UnitWire<M> {
     pub fn new() -> Self {
-        Self(VecDeque::new())
+        Self { flights: VecDeque::new(), arrivals: VecDeque::new() }
     }
 }
 
 impl<M> Wire<M> for UnitWire<M> {
     #[inline]
     fn send(&mut self, now: Time, flight: Flight<M>) {
-        self.0.push_back((now + Time::DELAY, flight));
+        let at = now + Time::DELAY;
+        match self.arrivals.back_mut() {
+            Some((last, count)) if *last == at => *count += 1,
+            _ => self.arrivals.push_back((at, 1)),
+        }
+        self.flights.push_back(flight);
     }
 
     #[inline]
     fn next_at(&mut self) -> Time {
-        self.0.front().map_or(Time::NEVER, |&(at, _)| at)
+        self.arrivals.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
     #[inline]
     fn receive(&mut self) -> Option<Flight<M>> {
-        self.0.pop_front().map(|(_, flight)| flight)
+        if let Some((_, count)) = self.arrivals.front_mut() {
+            *count -= 1;
+            if *count == 0 {
+                self.arrivals.pop_front();
+            }
+        }
+        self.flights.pop_front()
     }
 
     fn len(&self) -> usize {
-        self.0.len()
+        self.flights.len()
     }
 }
 
