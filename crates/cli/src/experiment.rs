@@ -167,8 +167,8 @@ impl Lab {
         Ok(all)
     }
 
-    /// With a token every distance counts once. With voting sets the two share a third voter, if any
-    /// two do: a vote that one of them casts itself is handed over faster.
+    /// With a token every distance counts once. With voting sets the two share a third voter, if
+    /// any two do: a vote that one of them casts itself is handed over faster.
     fn contenders(&self) -> Result<Vec<(u32, u32)>, SeatingError> {
         if self.moves_a_token() {
             return Ok((2..=self.n).map(|other| (1, other)).collect());

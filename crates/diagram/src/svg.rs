@@ -37,8 +37,10 @@ pub(crate) fn write(scene: &Scene) -> String {
     bands(scene, &mut pen);
     axis(scene, &mut pen);
     clashes(scene, &mut pen);
-    lifelines(scene, &mut pen);
+    lifelines(scene, false, &mut pen);
     bars(scene, &mut pen);
+    // A pause is seen within a bar too: whoever waits or holds may do nothing for a while.
+    lifelines(scene, true, &mut pen);
     for fold in &scene.folds {
         tear(fold, &scene.plot, &mut pen);
     }
@@ -94,9 +96,10 @@ fn clashes(scene: &Scene, pen: &mut Pen) {
     }
 }
 
-fn lifelines(scene: &Scene, pen: &mut Pen) {
+/// The lifelines of those who are paused, or of all others.
+fn lifelines(scene: &Scene, paused: bool, pen: &mut Pen) {
     for lifeline in &scene.lifelines {
-        for stroke in &lifeline.strokes {
+        for stroke in lifeline.strokes.iter().filter(|stroke| stroke.is_paused == paused) {
             let (left, right) =
                 (Point::new(stroke.left, lifeline.y), Point::new(stroke.right, lifeline.y));
             pen.line(left, right, life(stroke.is_paused));
@@ -106,7 +109,7 @@ fn lifelines(scene: &Scene, pen: &mut Pen) {
 
 fn life(is_paused: bool) -> &'static str {
     if is_paused {
-        r##"stroke="#333" stroke-width="2.4" stroke-dasharray="0.1 6" stroke-linecap="round""##
+        r##"stroke="#888" stroke-width="3.2" stroke-dasharray="0.1 6" stroke-linecap="round""##
     } else {
         r##"stroke="#777" stroke-width="1.4""##
     }

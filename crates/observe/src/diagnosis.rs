@@ -59,8 +59,8 @@ impl WaitGraph {
         Self(edges)
     }
 
-    /// The shortest chain from a process that waits to one that is down or paused; else a cycle; else a chain
-    /// to one that waits for nobody. `None` if nobody who waits says whom for.
+    /// The shortest chain from a process that waits to one that is down or paused; else a cycle;
+    /// else a chain to one that waits for nobody. `None` if nobody who waits says whom for.
     pub fn diagnose(&self, judge: &Judge) -> Option<Diagnosis> {
         let waiting: Vec<Seat> = judge.waiting_seats().collect();
         let chains = || waiting.iter().map(|&seat| self.chains_from(seat));

@@ -31,12 +31,12 @@
 //!
 //! **Why it is live.** A request that waits is passed by few: votes carry the clock, so whoever has
 //! entered past it has the clock of a voter that knows it, and asks with a younger stamp from then
-//! on. For the oldest of all, an invariant at every voter: of the requests in its queue, all have been told
-//! `fail` but for the best one, and that one only while it is better than the candidate, who has
-//! been asked. A voter that has not voted for the oldest has asked
-//! its candidate, who is younger. That candidate is in (and will release), or is failed somewhere
-//! (and will yield), or waits without a fail: then at each voter it lacks it is the best, and its
-//! way is blocked by candidates that are younger still, of whom there are finitely many.
+//! on. For the oldest of all, an invariant at every voter: of the requests in its queue, all have
+//! been told `fail` but for the best one, and that one only while it is better than the candidate,
+//! who has been asked. A voter that has not voted for the oldest has asked its candidate, who is
+//! younger. That candidate is in (and will release), or is failed somewhere (and will yield), or
+//! waits without a fail: then at each voter it lacks it is the best, and its way is blocked by
+//! candidates that are younger still, of whom there are finitely many.
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
