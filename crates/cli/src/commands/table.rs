@@ -90,7 +90,10 @@ fn fields(row: &Row) -> Vec<String> {
 
 fn legend() -> String {
     let documents = Document::ALL.map(|it| format!("{} = {}", it.letter(), it.title()));
-    format!("The notes: {}.", documents.join("; "))
+    format!(
+        "\"The notes say\" what four sets of lecture notes give, with why where it differs: {}.",
+        documents.join("; ")
+    )
 }
 
 const EXPLANATION: &str = "Messages and delays of the unit network: every message takes one delay, \
@@ -100,6 +103,7 @@ const EXPLANATION: &str = "Messages and delays of the unit network: every messag
 
 fn print_text(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
     let width = terminal_width();
+    writeln!(out, "{EXPLANATION}\n{}\n", legend())?;
     for entry_rows in rows.chunk_by(|a, b| a.entry.name == b.entry.name) {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
@@ -112,7 +116,7 @@ fn print_text(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Res
         let (bold, entry) = (anstyle::Style::new().bold(), entry_rows[0].entry);
         writeln!(out, "{bold}{}{bold:#} ({})\n{table}\n", entry.title, entry.name)?;
     }
-    writeln!(out, "{EXPLANATION}\n{}", legend())
+    Ok(())
 }
 
 /// As wide as the terminal; as wide as a wide page where there is none.
