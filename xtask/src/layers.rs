@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("conclave-diagram", &["conclave-core", "conclave-observe"]),
     ("conclave-sim", &["conclave-core", "conclave-observe"]),
     ("conclave-testkit", &["conclave-core"]),
+    ("conclave-client", &["conclave-core"]),
     (
         "conclave-cli",
         &[
@@ -23,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "conclave-observe",
             "conclave-sim",
             "conclave-diagram",
+            "conclave-client",
         ],
     ),
     ("xtask", &[]),

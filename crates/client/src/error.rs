@@ -1,0 +1,169 @@
+//! What can go wrong, and what is known of the outcome.
+
+use std::io;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::{LABEL_MAX, Loss, NameError, Owner, Resource, VALUE_MAX};
+
+/// What became of a call. It is never guessed: where the engine cannot know, it says so.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Outcome {
+    /// It took effect.
+    Done,
+    /// It took no effect and never will.
+    NotDone,
+    /// It may have taken effect, or may yet.
+    Unknown,
+}
+
+/// Why a call failed. [`outcome`](Self::outcome) tells what is known of its effect.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The name is none.
+    #[error(transparent)]
+    Name(NameError),
+    /// The label is too long.
+    #[error("a label has at most {LABEL_MAX} bytes, not {0}")]
+    LabelTooLong(usize),
+    /// The value is too long.
+    #[error("a value has at most {VALUE_MAX} bytes, not {0}")]
+    ValueTooLong(usize),
+    /// A semaphore without places.
+    #[error("a semaphore has at least one slot")]
+    NoSlots,
+    /// A campaign for what is no election, or could have several winners.
+    #[error("{0} is campaigned for in a way that could have more than one winner")]
+    NoElection(Resource),
+    /// The same lock twice in one call.
+    #[error("{0} is asked for twice in one call: it would wait for itself")]
+    Twice(Resource),
+
+    /// Somebody else is there, and the caller did not want to wait.
+    #[error("{resource} is taken{}", by(.holders))]
+    Busy {
+        /// What was asked for.
+        resource: Resource,
+        /// Who held it.
+        holders: Vec<Owner>,
+    },
+    /// The wait was longer than the caller wanted. The request has left the queue.
+    #[error("{resource} was not free within {waited:?}")]
+    TimedOut {
+        /// What was asked for.
+        resource: Resource,
+        /// How long it was wanted.
+        waited: Duration,
+    },
+    /// Others use the name in a way that does not go together with this request.
+    #[error("{resource} is in use {theirs}, and cannot be used {ours} at the same time")]
+    Mismatch {
+        /// What was asked for.
+        resource: Resource,
+        /// How it was asked for.
+        ours: Usage,
+        /// How it is in use.
+        theirs: Usage,
+    },
+    /// The lock was lost before the call.
+    #[error("{resource} was lost: {loss}")]
+    Lost {
+        /// What was held.
+        resource: Resource,
+        /// Why it no longer is.
+        loss: Loss,
+    },
+
+    /// The engine did not answer in time. Whether the call took effect is not known.
+    #[error("{resource}: no answer from the engine; the outcome is unknown")]
+    Unknown {
+        /// What was asked for.
+        resource: Resource,
+    },
+    /// The engine cannot be used.
+    #[error("{doing}: {cause}")]
+    Io {
+        /// What was tried.
+        doing: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A file is not what it should be. It is left as it is.
+    #[error("{}: {what}; it is left as it is", .path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A directory that other machines may see too.
+    #[error(
+        "{} is on a network file system ({file_system}), where this engine's locks may not \
+         hold; choose a directory of this machine, or allow it explicitly",
+        .path.display()
+    )]
+    NetworkFileSystem {
+        /// Which directory.
+        path: PathBuf,
+        /// Of which kind.
+        file_system: &'static str,
+    },
+    /// The engine does not have this feature.
+    #[error("the engine {engine} has no {what}")]
+    Unsupported {
+        /// Which engine.
+        engine: &'static str,
+        /// What it lacks.
+        what: &'static str,
+    },
+}
+
+impl Error {
+    /// What is known of the call's effect.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Unknown { .. } => Outcome::Unknown,
+            _ => Outcome::NotDone,
+        }
+    }
+
+    /// Whether somebody else has the lock: nothing is broken, it just was not this caller's turn.
+    pub fn is_not_acquired(&self) -> bool {
+        matches!(self, Self::Busy { .. } | Self::TimedOut { .. })
+    }
+
+    pub(crate) fn io(doing: impl Into<String>, cause: impl Into<io::Error>) -> Self {
+        Self::Io { doing: doing.into(), cause: cause.into() }
+    }
+}
+
+/// The two ways of using a name, which do not mix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Usage {
+    /// Shared and exclusive.
+    Lock,
+    /// So many places.
+    Semaphore(NonZeroU32),
+}
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Lock => write!(f, "as a lock"),
+            Self::Semaphore(of) if of.get() == 1 => write!(f, "as a semaphore of 1 slot"),
+            Self::Semaphore(of) => write!(f, "as a semaphore of {of} slots"),
+        }
+    }
+}
+
+fn by(holders: &[Owner]) -> String {
+    match holders {
+        [] => String::new(),
+        [one] => format!(" by {one}"),
+        [one, others @ ..] => format!(" by {one} and {} more", others.len()),
+    }
+}

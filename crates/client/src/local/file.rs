@@ -1,0 +1,530 @@
+//! One lock's state file, and what is done to it under its guard.
+//!
+//! *The kernel's locks are the truth, the file is only order and description.* An entry counts as
+//! long as the kernel says that its ticket's byte is locked. So a release is one unlock, a death is
+//! a release, and there is no moment at which a killed process leaves anything to repair:
+//!
+//! - killed before its entry is written: a ticket or a fence is skipped, nothing else;
+//! - killed later, waiting or holding: the kernel frees its bytes, the entry is dead.
+//!
+//! Counters are written before the entry that uses them, so that no ticket and no fence is given
+//! out twice.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nix::libc;
+
+use super::kernel::{self, Access, Guarded, TicketByte};
+use super::layout::{BootId, Entry, Header, INITIAL_SIZE, Record, Summary};
+use super::queue::{Ahead, Turn, turn, usage};
+use crate::{Error, Fence, Holder, Owner, Request, Resource, Status, Value, Waiter};
+
+/// So many fences are reserved with one sync.
+const BLOCK: u64 = 1024;
+
+/// More tickets than a machine gives out between two restarts.
+const TICKETS_OF_A_BOOT: u64 = 1 << 32;
+
+/// Fences fit into the signed 64-bit numbers that databases have.
+const FENCE_MAX: u64 = i64::MAX as u64;
+
+/// An open state file. Everything that it locks is locked by this open file alone: two requests
+/// of one process need two of them.
+pub struct LockFile {
+    file: File,
+    path: PathBuf,
+    resource: Resource,
+    identity: Identity,
+}
+
+/// Which file this is, whatever it is called.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Identity {
+    device: u64,
+    pub inode: u64,
+}
+
+impl Identity {
+    fn of(metadata: &std::fs::Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+impl LockFile {
+    /// Opens the state of `resource`; `None` if it has none yet.
+    pub fn open(path: &Path, resource: &Resource, access: Access) -> Result<Option<Self>, Error> {
+        let mut options = File::options();
+        options.read(true).write(access == Access::Write);
+        // A link in a directory that others may write to could lead anywhere; nor may a pipe that
+        // somebody put there make us wait.
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let file = match options.open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io(format!("cannot open {}", path.display()), error)),
+        };
+        let doing = || format!("cannot read {}", path.display());
+        let metadata = file.metadata().map_err(|error| Error::io(doing(), error))?;
+        let damaged = |what| Error::Damaged { path: path.to_owned(), what };
+        if !metadata.is_file() || metadata.len() < INITIAL_SIZE as u64 {
+            return Err(damaged("it is not a state file of conclave"));
+        }
+        let mut block = [0; Header::SIZE];
+        file.read_exact_at(&mut block, 0).map_err(|error| Error::io(doing(), error))?;
+        let header = Header::decode(&block).map_err(damaged)?;
+        if header.resource != *resource {
+            return Err(damaged("it is the state of another lock"));
+        }
+        let identity = Identity::of(&metadata);
+        Ok(Some(Self { file, path: path.to_owned(), resource: resource.clone(), identity }))
+    }
+
+    /// Whose state this is, whatever the file is called.
+    pub fn read_resource(path: &Path) -> Result<Resource, Error> {
+        let damaged = |what| Error::Damaged { path: path.to_owned(), what };
+        let doing = || format!("cannot read {}", path.display());
+        let mut options = File::options();
+        options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let file = options.open(path).map_err(|error| Error::io(doing(), error))?;
+        let mut block = [0; Header::SIZE];
+        let read = file.read_exact_at(&mut block, 0);
+        read.map_err(|_| damaged("it is not a state file of conclave"))?;
+        Ok(Header::decode(&block).map_err(damaged)?.resource)
+    }
+
+    /// The bytes of a new state, with a first block of fences reserved.
+    pub fn initial(resource: &Resource, boot: BootId) -> Vec<u8> {
+        let mut bytes = vec![0; INITIAL_SIZE];
+        let header = Header { resource: resource.clone(), bound: Fence(BLOCK) };
+        bytes[..Header::SIZE].copy_from_slice(&header.encode());
+        let summary = Summary { boot, bound: BLOCK, ..Summary::default() };
+        let offset = usize::try_from(Summary::OFFSET).expect("the summary lies in the second page");
+        bytes[offset..offset + Summary::SIZE].copy_from_slice(&summary.encode());
+        bytes
+    }
+
+    pub fn descriptor(&self) -> &File {
+        &self.file
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn resource(&self) -> &Resource {
+        &self.resource
+    }
+
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Whether this is still the file that others find under its path.
+    pub fn is_in_place(&self) -> bool {
+        let found = std::fs::symlink_metadata(&self.path);
+        found.is_ok_and(|it| Identity::of(&it) == self.identity)
+    }
+
+    /// The same state, opened once more: with locks of its own.
+    pub fn reopen(&self) -> Result<Option<Self>, Error> {
+        let again = Self::open(&self.path, &self.resource, Access::Write)?;
+        Ok(again.filter(|it| it.identity == self.identity))
+    }
+
+    /// Enters the guard if nobody else is in.
+    pub fn try_enter(&self, access: Access) -> Result<Option<Critical<'_>>, Error> {
+        let guard = kernel::try_guard(&self.file, access);
+        let guard = guard.map_err(|error| self.io("cannot lock", error))?;
+        guard.map(|guard| Critical::read(self, guard)).transpose()
+    }
+
+    /// Lets go of everything.
+    pub fn release(&self) -> Result<(), Error> {
+        kernel::release_all(&self.file).map_err(|error| self.io("cannot unlock", error))
+    }
+
+    /// Whether entry `index` still stands for `ticket`, unrevoked. Read without the guard: an entry
+    /// is replaced as a whole.
+    pub fn still_stands(&self, index: usize, ticket: u64) -> Result<bool, Error> {
+        let mut block = [0; Entry::SIZE];
+        let read = self.file.read_exact_at(&mut block, Entry::offset(index));
+        read.map_err(|error| self.io("cannot read", error))?;
+        let entry = Entry::decode(&block).map_err(|what| self.damaged(what))?;
+        Ok(entry.is_some_and(|it| it.ticket() == ticket && !it.is_revoked()))
+    }
+
+    fn io(&self, doing: &str, error: io::Error) -> Error {
+        Error::io(format!("{doing} {}", self.path.display()), error)
+    }
+
+    fn damaged(&self, what: &'static str) -> Error {
+        Error::Damaged { path: self.path.clone(), what }
+    }
+}
+
+/// What became of a request that arrived.
+#[derive(Debug)]
+pub enum Step {
+    /// It holds.
+    Granted(Ticket, Fence),
+    /// It is in the queue, and must sleep until one of these is free.
+    Waits(Ticket, Vec<TicketByte>),
+    /// It would have to wait, and does not want to. Nothing was written.
+    Busy(Vec<Owner>),
+    /// A sync is needed first, and the caller is not where it may block. Nothing was written.
+    NeedsSync,
+}
+
+/// A place in the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    pub number: u64,
+    /// Which entry is its own.
+    pub index: usize,
+}
+
+/// How a request may be served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Terms {
+    /// Whether it takes a place in the queue if it is not its turn.
+    pub may_wait: bool,
+    /// Whether this thread may block for a sync.
+    pub may_sync: bool,
+    /// The kernel's run.
+    pub boot: BootId,
+}
+
+/// The state, read under the guard. Whoever has it is alone with the file.
+pub struct Critical<'a> {
+    file: &'a LockFile,
+    summary: Summary,
+    /// As they lie in the file; `None` where nobody was or is.
+    entries: Vec<Option<Entry>>,
+    _guard: Guarded<'a>,
+}
+
+impl<'a> Critical<'a> {
+    fn read(file: &'a LockFile, guard: Guarded<'a>) -> Result<Self, Error> {
+        // The counters and the first entry: all there is, most of the time.
+        let mut first = [0; Summary::SIZE + Entry::SIZE];
+        let read = file.file.read_exact_at(&mut first, Summary::OFFSET);
+        read.map_err(|error| file.io("cannot read", error))?;
+        let (summary, entry) = first.split_first_chunk().expect("it begins with the summary");
+        let summary = Summary::decode(summary).map_err(|what| file.damaged(what))?;
+        let mut critical = Self { file, summary, entries: Vec::new(), _guard: guard };
+        let count = summary.entries as usize;
+        if count == 1 {
+            critical.take_in(entry)?;
+        } else if count > 1 {
+            let mut rest = vec![0; count * Entry::SIZE];
+            let length = read_up_to(&file.file, &mut rest, Entry::offset(0));
+            rest.truncate(length.map_err(|error| file.io("cannot read", error))?);
+            // What was never written is not there: its writer died first.
+            rest.resize(count * Entry::SIZE, 0);
+            critical.take_in(&rest)?;
+        }
+        Ok(critical)
+    }
+
+    /// Keeps the entries that are alive. A ticket of our own looks dead from here: the kernel tells
+    /// only of other open files; see [`advance`](Self::advance).
+    fn take_in(&mut self, blocks: &[u8]) -> Result<(), Error> {
+        for block in blocks.chunks_exact(Entry::SIZE) {
+            let block = block.try_into().expect("chunks are of that size");
+            let entry = Entry::decode(block).map_err(|what| self.file.damaged(what))?;
+            self.entries.push(entry);
+        }
+        Ok(())
+    }
+
+    /// Forgets entries whose process is gone.
+    fn bury_the_dead(&mut self, own: Option<u64>) -> Result<(), Error> {
+        for place in &mut self.entries {
+            let Some(ticket) = place.map(|entry| entry.ticket()) else { continue };
+            let is_alive = own == Some(ticket)
+                || kernel::is_locked(&self.file.file, TicketByte::Alive(ticket))
+                    .map_err(|error| self.file.io("cannot read the locks of", error))?;
+            if !is_alive {
+                *place = None;
+            }
+        }
+        while self.entries.last().is_some_and(Option::is_none) {
+            self.entries.pop();
+        }
+        Ok(())
+    }
+
+    /// Everybody alive, and not revoked, with a ticket below `before`; in order.
+    fn ahead(&self, before: u64) -> Vec<Ahead> {
+        let counted = self.entries.iter().flatten().filter(|it| !it.is_revoked());
+        let counted = counted.filter(|it| it.ticket() < before);
+        let mut ahead: Vec<Ahead> = counted
+            .map(|it| Ahead { ticket: it.ticket(), mode: it.mode(), waits: it.fence().is_none() })
+            .collect();
+        ahead.sort_unstable_by_key(|it| it.ticket);
+        ahead
+    }
+
+    /// A request arrives.
+    pub fn arrive(
+        &mut self,
+        request: &Request,
+        owner: &Owner,
+        terms: Terms,
+    ) -> Result<Step, Error> {
+        self.bury_the_dead(None)?;
+        let ahead = self.ahead(u64::MAX);
+        let other = ahead.iter().find(|it| usage(it.mode) != usage(request.mode));
+        if let Some(other) = other {
+            return Err(Error::Mismatch {
+                resource: request.resource.clone(),
+                ours: usage(request.mode),
+                theirs: usage(other.mode),
+            });
+        }
+        let turn = turn(request.mode, &ahead);
+        if turn != Turn::Now && !terms.may_wait {
+            let holders = self.entries.iter().flatten().filter(|it| it.fence().is_some());
+            return Ok(Step::Busy(holders.map(Entry::owner).collect()));
+        }
+        let fence = match turn {
+            Turn::Now => match self.next_fence(terms)? {
+                Some(fence) => fence,
+                None => return Ok(Step::NeedsSync),
+            },
+            Turn::After(_) => 0,
+        };
+        let number = self.summary.last_ticket + 1;
+        let free = self.entries.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.entries.len());
+        let ticket = Ticket { number, index };
+        self.claim(ticket, turn != Turn::Now)?;
+        self.summary.last_ticket = number;
+        if fence != 0 {
+            self.write_first_value(request, Fence(fence))?;
+        }
+        self.write(ticket, Entry::new(number, fence, request.mode, owner))?;
+        Ok(match turn {
+            Turn::Now => Step::Granted(ticket, Fence(fence)),
+            Turn::After(bytes) => Step::Waits(ticket, bytes),
+        })
+    }
+
+    /// A waiter woke up: perhaps it is its turn.
+    pub fn advance(
+        &mut self,
+        ticket: Ticket,
+        request: &Request,
+        since: SystemTime,
+        terms: Terms,
+    ) -> Result<Step, Error> {
+        self.bury_the_dead(Some(ticket.number))?;
+        let own = self.entries.get(ticket.index).copied().flatten();
+        let Some(mut entry) = own.filter(|it| it.ticket() == ticket.number) else {
+            return Err(self.file.damaged("an entry of its queue is gone"));
+        };
+        if let Turn::After(bytes) = turn(request.mode, &self.ahead(ticket.number)) {
+            return Ok(Step::Waits(ticket, bytes));
+        }
+        let Some(fence) = self.next_fence(terms)? else { return Ok(Step::NeedsSync) };
+        self.write_first_value(request, Fence(fence))?;
+        entry.grant(fence, since);
+        self.write(ticket, entry)?;
+        let told = kernel::stop_waiting(&self.file.file, ticket.number);
+        told.map_err(|error| self.file.io("cannot unlock", error))?;
+        Ok(Step::Granted(ticket, Fence(fence)))
+    }
+
+    /// Takes the next fence; `None` if that needs a sync and there may be none.
+    ///
+    /// Fences survive a loss of power because no fence above the synced bound is ever given out,
+    /// and after a restart, which the boot id shows, the next one lies above it.
+    fn next_fence(&mut self, terms: Terms) -> Result<Option<u64>, Error> {
+        // Somebody alive from "another boot" is another machine on a shared file system: its
+        // counters are good.
+        let is_first_since_boot =
+            self.summary.boot != terms.boot && self.entries.iter().all(Option::is_none);
+        if is_first_since_boot || self.summary.last_fence >= self.summary.bound {
+            if !terms.may_sync {
+                return Ok(None);
+            }
+            self.reserve(is_first_since_boot, terms.boot)?;
+        }
+        self.summary.last_fence += 1;
+        Ok(Some(self.summary.last_fence))
+    }
+
+    fn reserve(&mut self, is_first_since_boot: bool, boot: BootId) -> Result<(), Error> {
+        let mut block = [0; Header::SIZE];
+        let read = self.file.file.read_exact_at(&mut block, 0);
+        read.map_err(|error| self.file.io("cannot read", error))?;
+        let mut header = Header::decode(&block).map_err(|what| self.file.damaged(what))?;
+        if is_first_since_boot {
+            // What was not synced may be lost: begin where nobody can have been.
+            self.summary.last_fence = self.summary.last_fence.max(header.bound.0);
+            self.summary.boot = boot;
+            // Entries may be newer on disk than the counters: no ticket of theirs may come again.
+            self.summary.last_ticket += TICKETS_OF_A_BOOT;
+            self.mend_records()?;
+        }
+        let last = self.summary.last_fence;
+        let bound = last.max(header.bound.0).checked_add(BLOCK).filter(|it| *it <= FENCE_MAX);
+        let bound = bound.ok_or_else(|| self.file.damaged("it has no fences left"))?;
+        header.bound = Fence(bound);
+        let file = &self.file.file;
+        let synced = file.write_all_at(&header.encode(), 0).and_then(|()| file.sync_data());
+        synced.map_err(|error| self.file.io("cannot write", error))?;
+        self.summary.bound = bound;
+        Ok(())
+    }
+
+    /// After a loss of power the record that was being written may be torn. The other one is whole.
+    fn mend_records(&mut self) -> Result<(), Error> {
+        let (even, odd) = (self.record(0), self.record(1));
+        let torn = match (even.is_err(), odd.is_err()) {
+            (false, false) => return Ok(()),
+            (true, false) => 0,
+            (false, true) => 1,
+            (true, true) => return even.map(drop),
+        };
+        let cleared = self.file.file.write_all_at(&[0; Record::SIZE], Record::offset(torn));
+        cleared.map_err(|error| self.file.io("cannot write", error))
+    }
+
+    fn claim(&self, ticket: Ticket, waits: bool) -> Result<(), Error> {
+        let claimed = kernel::claim(&self.file.file, ticket.number, waits);
+        claimed.map_err(|error| self.file.io("cannot lock", error))
+    }
+
+    /// Writes the counters, then the entry.
+    fn write(&mut self, ticket: Ticket, entry: Entry) -> Result<(), Error> {
+        if ticket.index == self.entries.len() {
+            self.entries.push(None);
+        }
+        self.entries[ticket.index] = Some(entry);
+        self.summary.entries = u32::try_from(self.entries.len()).expect("a queue is short");
+        self.summary.version += 1;
+        let file = &self.file.file;
+        let written = if ticket.index == 0 {
+            // Side by side in one page: at once.
+            let mut both = [0; Summary::SIZE + Entry::SIZE];
+            both[..Summary::SIZE].copy_from_slice(&self.summary.encode());
+            both[Summary::SIZE..].copy_from_slice(entry.encode());
+            file.write_all_at(&both, Summary::OFFSET)
+        } else {
+            file.write_all_at(&self.summary.encode(), Summary::OFFSET)
+                .and_then(|()| file.write_all_at(entry.encode(), Entry::offset(ticket.index)))
+        };
+        written.map_err(|error| self.file.io("cannot write", error))
+    }
+
+    fn write_summary(&mut self) -> Result<(), Error> {
+        self.summary.version += 1;
+        let written = self.file.file.write_all_at(&self.summary.encode(), Summary::OFFSET);
+        written.map_err(|error| self.file.io("cannot write", error))
+    }
+
+    /// A leader's value is there before anybody can see the leader.
+    fn write_first_value(&mut self, request: &Request, fence: Fence) -> Result<(), Error> {
+        if request.value.is_empty() {
+            return Ok(());
+        }
+        self.write_record(fence, &request.value)
+    }
+
+    fn record(&self, number: u64) -> Result<Option<Record>, Error> {
+        let mut block = [0; Record::SIZE];
+        let read = self.file.file.read_exact_at(&mut block, Record::offset(number));
+        read.map_err(|error| self.file.io("cannot read", error))?;
+        Record::decode(&block).map_err(|what| self.file.damaged(what))
+    }
+
+    fn last_record(&self) -> Result<Option<Record>, Error> {
+        let records = [self.record(0)?, self.record(1)?];
+        Ok(records.into_iter().flatten().max_by_key(|record| record.number))
+    }
+
+    fn write_record(&mut self, fence: Fence, bytes: &[u8]) -> Result<(), Error> {
+        let number = self.last_record()?.map_or(1, |record| record.number + 1);
+        let record = Record { number, fence, bytes: bytes.to_vec() };
+        let written = self.file.file.write_all_at(&record.encode(), Record::offset(number));
+        written.map_err(|error| self.file.io("cannot write", error))
+    }
+
+    /// A holder writes its value.
+    pub fn publish(&mut self, fence: Fence, bytes: &[u8]) -> Result<(), Error> {
+        self.write_record(fence, bytes)?;
+        self.write_summary()
+    }
+
+    /// A leader resigns.
+    pub fn resign(&mut self, fence: Fence) -> Result<(), Error> {
+        self.summary.resigned = fence.0;
+        self.write_summary()
+    }
+
+    /// Takes the lock away from all who hold it. They are told by their entry.
+    pub fn revoke(&mut self) -> Result<(), Error> {
+        self.bury_the_dead(None)?;
+        for (index, place) in self.entries.iter_mut().enumerate() {
+            let Some(entry) = place.as_mut().filter(|it| it.fence().is_some()) else { continue };
+            entry.revoke();
+            let written = self.file.file.write_all_at(entry.encode(), Entry::offset(index));
+            written.map_err(|error| self.file.io("cannot write", error))?;
+        }
+        self.write_summary()
+    }
+
+    /// Who holds and who waits.
+    pub fn status(&mut self) -> Result<Status, Error> {
+        self.bury_the_dead(None)?;
+        let mut status = Status::new(self.file.resource.clone());
+        let mut entries: Vec<&Entry> = self.entries.iter().flatten().collect();
+        entries.sort_unstable_by_key(|it| it.ticket());
+        for entry in entries {
+            let (owner, mode) = (entry.owner(), entry.mode());
+            match entry.fence() {
+                Some(fence) => status.holders.push(Holder {
+                    owner,
+                    mode,
+                    fence,
+                    revoked: entry.is_revoked(),
+                    processes: Vec::new(),
+                }),
+                None => status.waiters.push(Waiter { owner, mode }),
+            }
+        }
+        status.holders.sort_by_key(|holder| holder.fence);
+        let some = |fence: u64| Some(Fence(fence)).filter(|fence| fence.0 != 0);
+        status.last_fence = Fence(self.summary.last_fence);
+        status.resigned = some(self.summary.resigned);
+        status.version = self.summary.version;
+        let value = self.last_record()?;
+        status.value = value.map(|it| Value { fence: it.fence, bytes: it.bytes });
+        Ok(status)
+    }
+
+    /// The tickets of the holders, by fence: what `/proc` calls them by.
+    pub fn tickets(&self) -> impl Iterator<Item = (Fence, u64)> {
+        let entries = self.entries.iter().flatten();
+        entries.filter_map(|entry| Some((entry.fence()?, entry.ticket())))
+    }
+}
+
+/// Reads what is there: less than asked for at the end of the file.
+fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match file.read_at(&mut buffer[length..], offset + length as u64) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}

@@ -1,0 +1,123 @@
+//! A thread that looks now and then whether a lock was taken away from its holder.
+//!
+//! Two things can do that: `revoke`, which writes to the audit log afterwards, and somebody who
+//! removes or replaces the state file. The first is looked for with one call however many locks
+//! are held; the second file by file, some at a time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::directory::Directory;
+use super::file::{LockFile, Ticket};
+use super::start_thread;
+use crate::{Loss, LossSignal};
+
+/// How long a holder may not know that its lock was taken away, roughly.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// How many state files are looked for each time.
+const FILES_AT_A_TIME: usize = 1000;
+
+/// Something held, as the watch sees it.
+pub struct Grip {
+    pub file: LockFile,
+    pub ticket: Ticket,
+    pub loss: LossSignal,
+}
+
+impl Grip {
+    /// Whether it is still held, by what can be seen in the file.
+    pub fn check_entry(&self) {
+        if matches!(self.file.still_stands(self.ticket.index, self.ticket.number), Ok(false)) {
+            self.loss.raise(Loss::Forced);
+        }
+    }
+
+    /// Whether its file is still the one that others use.
+    pub fn check_place(&self) {
+        if !self.file.is_in_place() {
+            self.loss.raise(Loss::StateGone);
+        }
+    }
+}
+
+/// All that one engine holds and waits for.
+#[derive(Default)]
+pub struct Watch {
+    held: Mutex<BTreeMap<u64, Weak<Grip>>>,
+    waiting: Mutex<Vec<Weak<Notify>>>,
+    started: OnceLock<()>,
+}
+
+impl Watch {
+    /// Watches over `grip` until it is forgotten.
+    pub fn add(&self, grip: &Arc<Grip>, key: u64) {
+        lock(&self.held).insert(key, Arc::downgrade(grip));
+    }
+
+    pub fn forget(&self, key: u64) {
+        lock(&self.held).remove(&key);
+    }
+
+    /// Rings `bell` as well when somebody's lock is taken away: it may be the waiter's turn.
+    pub fn add_waiter(&self, bell: &Arc<Notify>) {
+        let mut waiting = lock(&self.waiting);
+        waiting.retain(|it| it.strong_count() > 0);
+        waiting.push(Arc::downgrade(bell));
+    }
+
+    /// Starts the thread, once. It ends with the engine.
+    pub fn start(self: &Arc<Self>, directory: &Arc<Directory>) {
+        self.started.get_or_init(|| {
+            let (watch, directory) = (Arc::downgrade(self), Arc::clone(directory));
+            let heard = directory.audit_length();
+            // Without it nothing but the early word of a loss is missing: a release still tells.
+            let _ = start_thread("conclave-watch", move || run(&watch, &directory, heard));
+        });
+    }
+
+    /// Looks at some of the files, from the one after `last` on; returns the last one looked at.
+    fn look_for_files(&self, last: u64) -> u64 {
+        let some: Vec<(u64, Weak<Grip>)> = {
+            let held = lock(&self.held);
+            let after = held.range(last.saturating_add(1)..).chain(held.range(..=last));
+            after.take(FILES_AT_A_TIME).map(|(key, grip)| (*key, Weak::clone(grip))).collect()
+        };
+        for grip in some.iter().filter_map(|(_, grip)| grip.upgrade()) {
+            grip.check_place();
+        }
+        some.last().map_or(0, |(key, _)| *key)
+    }
+
+    fn look_for_revocations(&self) {
+        let all: Vec<Weak<Grip>> = lock(&self.held).values().cloned().collect();
+        for grip in all.iter().filter_map(Weak::upgrade) {
+            grip.check_entry();
+        }
+        for bell in lock(&self.waiting).iter().filter_map(Weak::upgrade) {
+            bell.notify_one();
+        }
+    }
+}
+
+fn run(watch: &Weak<Watch>, directory: &Directory, mut heard: u64) {
+    let mut last = 0;
+    loop {
+        std::thread::sleep(INTERVAL);
+        let Some(watch) = watch.upgrade() else { return };
+        let length = directory.audit_length();
+        if length != heard {
+            heard = length;
+            watch.look_for_revocations();
+        }
+        last = watch.look_for_files(last);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // No invariant spans two statements here, so a panic elsewhere leaves nothing half done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

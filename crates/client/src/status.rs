@@ -1,0 +1,124 @@
+//! Who holds what, and who waits.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use conclave_core::Fence;
+
+use crate::{Mode, Resource};
+
+/// Who asked for a lock, from where, and since when.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// In words for people; may be empty.
+    pub label: String,
+    /// The machine.
+    pub host: String,
+    /// The process on that machine.
+    pub pid: u32,
+    /// Since when it holds, or waits.
+    pub since: SystemTime,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.label.is_empty() {
+            write!(f, "pid {} on {}", self.pid, self.host)
+        } else {
+            write!(f, "{} (pid {} on {})", self.label, self.pid, self.host)
+        }
+    }
+}
+
+/// One who holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// Who.
+    pub owner: Owner,
+    /// How.
+    pub mode: Mode,
+    /// The number that proves it.
+    pub fence: Fence,
+    /// Taken away by force; what it started may still be running.
+    pub revoked: bool,
+    /// The processes that keep it held, where the engine can name them.
+    pub processes: Vec<Process>,
+}
+
+/// A process of this machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// What it runs.
+    pub command: String,
+    /// Whether it is stopped (by SIGSTOP, or Ctrl-Z).
+    pub is_stopped: bool,
+}
+
+/// One who waits, in the order in which they will be served.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiter {
+    /// Who.
+    pub owner: Owner,
+    /// How it is wanted.
+    pub mode: Mode,
+}
+
+/// What a holder keeps with its lock, or a leader publishes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Value {
+    /// The fence of whoever wrote it.
+    pub fence: Fence,
+    /// What was written.
+    pub bytes: Vec<u8>,
+}
+
+/// All that an engine knows of one lock or election.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// Which.
+    pub resource: Resource,
+    /// Who holds it, by fence.
+    pub holders: Vec<Holder>,
+    /// Who waits, first come first.
+    pub waiters: Vec<Waiter>,
+    /// The highest fence ever given out; zero if none was.
+    pub last_fence: Fence,
+    /// What was last written there.
+    pub value: Option<Value>,
+    /// The fence of the leader that last resigned.
+    pub resigned: Option<Fence>,
+    /// Grows with every change that the engine sees.
+    pub version: u64,
+}
+
+impl Status {
+    pub(crate) fn new(resource: Resource) -> Self {
+        Self {
+            resource,
+            holders: Vec::new(),
+            waiters: Vec::new(),
+            last_fence: Fence(0),
+            value: None,
+            resigned: None,
+            version: 0,
+        }
+    }
+
+    /// The one who holds it now, for what only one can hold: an election, an exclusive lock.
+    pub fn holder(&self) -> Option<&Holder> {
+        self.holders.iter().rev().find(|holder| !holder.revoked)
+    }
+
+    /// Whether `fence` belongs to somebody who holds now.
+    pub fn is_current(&self, fence: Fence) -> bool {
+        self.holders.iter().any(|holder| holder.fence == fence && !holder.revoked)
+    }
+
+    /// Whether nobody holds it or waits for it.
+    pub fn is_idle(&self) -> bool {
+        self.holders.is_empty() && self.waiters.is_empty()
+    }
+}
