@@ -9,8 +9,17 @@ use conclave_sim::{
     Crash, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
 };
 
-/// Distributed mutual exclusion: each algorithm written once, then simulated, judged, measured and
-/// drawn.
+mod service;
+
+pub use service::{
+    CompletionsArgs, ElectArgs, EngineArgs, FenceCheckArgs, FenceCommand, HoldArgs, LockArgs,
+    LocksArgs, ManArgs, ObserveArgs, UnlockArgs, duration,
+};
+
+/// A lock that only one holds, a leader that only one is; and a lab for the algorithms behind them.
+///
+/// Locks are of THIS MACHINE ONLY (engine local): no server is needed, and other machines do not
+/// see them.
 #[derive(Debug, Parser)]
 #[command(name = "conclave", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -19,18 +28,62 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXAMPLES: &str = "Examples:
+const EXAMPLES: &str = "Locks, of this machine only:
+  conclave lock nightly -- ./backup.sh          wait for your turn, run, let go
+  conclave lock -n nightly -- ./backup.sh       ... or exit with 1 if somebody runs it
+  conclave lock --once 1d nightly -- ./job.sh   once a day, whoever comes first
+  conclave elect primary --value db1 -- ./serve one leader; `conclave observe primary` follows
+  conclave locks                                who holds what, and who waits
+
+The lab:
   conclave table                                every algorithm's cost, measured beside its formula
   conclave run maekawa-plain -n 3               watch it deadlock, and be told why
   conclave run ricart-agrawala -n 3 --explain   every event, with the rule that fired
   conclave run lamport --svg run.svg            the run as a space-time diagram
   conclave voting-sets grid -n 36               who votes for whom
 
-Exit codes: 0 ok, 2 bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14 budget.";
+Exit codes of the lab: 0 ok, 2 bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14
+budget. Those of locks are in `conclave lock --help`.";
+
+const LOCK_EXAMPLES: &str = "Examples:
+  conclave lock nightly -- ./backup.sh --full
+  conclave lock -w 10 -E 3 nightly -- ./backup.sh   give up after 10 s, with 3
+  conclave lock -s accounts -- ./report.sh          readers together, writers alone
+  conclave lock --slots 4 farm -- ./render.sh       four at a time
+  conclave lock --once 1h hourly -- ./mail.sh       at most one completed run an hour
+  conclave lock nightly -c 'dump | gzip > out'      by the shell
+
+The command sees CONCLAVE_LOCK, CONCLAVE_FENCE and CONCLAVE_OWNER. Times are seconds, or 300ms, 5m,
+1h, 1d.
+
+Exit codes: the command's own; 128+N if signal N killed it; 1 (or -E) not acquired; 64 bad usage; 69
+the engine cannot be used; 75 the lock was lost; 126 not executable; 127 not found.";
+
+const ELECT_EXAMPLES: &str = "Examples:
+  conclave elect primary --value db1:5432 -- ./serve --as-primary
+  conclave observe primary                          who leads, as it changes
+
+The leader sees CONCLAVE_LOCK, CONCLAVE_FENCE and CONCLAVE_OWNER; it leads until its command ends.
+Times and exit codes are those of `conclave lock`.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a command while holding a lock; on THIS MACHINE ONLY unless an engine is configured
+    #[command(after_help = LOCK_EXAMPLES, next_help_heading = "Options")]
+    Lock(Box<LockArgs>),
+    /// Wait to be the leader, then run a command as such; on THIS MACHINE ONLY
+    #[command(after_help = ELECT_EXAMPLES, next_help_heading = "Options")]
+    Elect(Box<ElectArgs>),
+    /// Follow who leads: vacant, elected, resigned
+    Observe(ObserveArgs),
+    /// List who holds what since when, with which fence, and who waits
+    Locks(LocksArgs),
+    /// Take a lock away from its holder, with a line in the audit log
+    Unlock(UnlockArgs),
+    /// Ask about fences, the numbers that only grow
+    #[command(subcommand)]
+    Fence(FenceCommand),
     /// List the algorithms: what they promise, what they need, where they come from
     Algorithms(AlgorithmsArgs),
     /// Simulate one algorithm, judge the run and measure it
@@ -43,6 +96,10 @@ pub enum Command {
     VotingSets(VotingSetsArgs),
     /// Read a recorded run, judge it again and draw it
     Trace(TraceArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+    /// Print the man page, or write those of all commands
+    Man(ManArgs),
 }
 
 const RUN_EXAMPLES: &str = "Examples:

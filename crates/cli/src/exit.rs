@@ -4,8 +4,26 @@ use std::process::ExitCode;
 
 use conclave_observe::Verdict;
 
-/// Bad input: one line on standard error says what was wrong and what would be right.
+/// Bad input to the lab: one line on standard error says what was wrong and what would be right.
 pub const BAD_INPUT: u8 = 2;
+
+/// Somebody else had the lock, and the caller did not want to wait longer.
+pub const NOT_ACQUIRED: u8 = 1;
+
+/// Bad input to the commands that hold real locks, as flock(1) and sysexits(3) have it.
+pub const USAGE: u8 = 64;
+
+/// The engine cannot be used.
+pub const UNAVAILABLE: u8 = 69;
+
+/// The lock was lost while the command ran.
+pub const LOST: u8 = 75;
+
+/// The command cannot be executed, as shells have it.
+pub const NOT_EXECUTABLE: u8 = 126;
+
+/// The command was not found, as shells have it.
+pub const NOT_FOUND: u8 = 127;
 
 /// The exit code of a verdict, the same for all commands of the lab.
 pub const fn code(verdict: Verdict) -> u8 {
@@ -22,4 +40,21 @@ pub const fn code(verdict: Verdict) -> u8 {
 /// The same, to end a process with.
 pub fn exit_code(verdict: Verdict) -> ExitCode {
     ExitCode::from(code(verdict))
+}
+
+/// The exit code of an engine's error. What is not acquired has a code of the caller's choice.
+pub fn of_engine(error: &conclave_client::Error, not_acquired: u8) -> u8 {
+    use conclave_client::Error;
+    match error {
+        Error::Busy { .. } | Error::TimedOut { .. } => not_acquired,
+        Error::Lost { .. } => LOST,
+        Error::Name(_)
+        | Error::LabelTooLong(_)
+        | Error::ValueTooLong(_)
+        | Error::NoSlots
+        | Error::NoElection(_)
+        | Error::Twice(_)
+        | Error::Mismatch { .. } => USAGE,
+        _ => UNAVAILABLE,
+    }
 }

@@ -1,13 +1,19 @@
 //! The `conclave` command.
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use conclave_cli::cli::Cli;
-use conclave_cli::{commands, exit};
+use conclave_cli::{commands, exit, wrapper};
 
 fn main() -> ExitCode {
+    // The guard of a running command: started often, so it does not wait for the rest.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == wrapper::GUARD_WORD) {
+        return wrapper::guard_main(arguments);
+    }
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,
         Err(error) => return refuse_usage(&error),
@@ -23,7 +29,17 @@ fn main() -> ExitCode {
 /// Bad input is answered in one line: what was wrong, and what would be right.
 fn refuse(line: &str) -> ExitCode {
     anstream::eprintln!("conclave: {line}");
-    ExitCode::from(exit::BAD_INPUT)
+    ExitCode::from(bad_input())
+}
+
+/// Scripts that know flock(1) expect its code where a lock is asked for; the lab has its own.
+fn bad_input() -> u8 {
+    const SERVICE: [&str; 6] = ["lock", "elect", "observe", "locks", "unlock", "fence"];
+    let first = std::env::args_os().nth(1);
+    match first.as_deref().and_then(OsStr::to_str) {
+        Some(word) if SERVICE.contains(&word) => exit::USAGE,
+        _ => exit::BAD_INPUT,
+    }
 }
 
 /// The same for words that the command line does not have. Help and version are not errors.
@@ -35,7 +51,7 @@ fn refuse_usage(error: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     ) {
         let _ = error.print();
-        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::BAD_INPUT));
+        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or_else(|_| bad_input()));
     }
     let text = error.to_string();
     let lines = text.lines().map(str::trim);

@@ -1,0 +1,285 @@
+//! The words of the commands that hold real locks.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use conclave_client::{Name, Request};
+
+use crate::wrapper::OnLost;
+
+/// Which engine, and where.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArgs {
+    /// Where the lock lives: local (this machine only) [default: local, unless a cell is configured]
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
+    /// The directory of the engine local [default: $CONCLAVE_DIR, or conclave below
+    /// $XDG_STATE_HOME or ~/.local/state]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Accept a directory on a network file system, whose locks may not hold
+    #[arg(long)]
+    pub allow_network_fs: bool,
+    /// Say which engine is used, and what happens when
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// What `lock` and `elect` have in common.
+#[derive(Debug, Args)]
+pub struct HoldArgs {
+    /// Any text of up to 255 bytes
+    #[arg(value_parser = name)]
+    pub name: Name,
+    /// What to run, with its arguments; options of ours go before NAME
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        conflicts_with = "shell"
+    )]
+    pub command: Vec<OsString>,
+    /// Run this text with `sh -c` instead of a command (may also follow NAME)
+    #[arg(short = 'c', long = "command", value_name = "TEXT")]
+    pub shell: Option<OsString>,
+    /// Do not wait: exit with 1 if it is taken
+    #[arg(short, long, visible_alias = "nb", conflicts_with = "wait")]
+    pub nonblock: bool,
+    /// Wait so long at most, then exit with 1
+    #[arg(short, long, visible_alias = "timeout", value_name = "SECONDS", value_parser = duration)]
+    pub wait: Option<Duration>,
+    /// Exit with this code instead of 1 if it was not acquired
+    #[arg(short = 'E', long, value_name = "CODE", default_value_t = crate::exit::NOT_ACQUIRED)]
+    pub conflict_exit_code: u8,
+    /// Who holds it, for those who list the locks [default: the command]
+    #[arg(long, value_name = "TEXT")]
+    pub label: Option<String>,
+    /// What to do with the command when the lock is lost: term (then KILL), kill, ignore, or a
+    /// command of yours
+    #[arg(long, value_name = "ACTION", default_value = "term")]
+    pub on_lost: OnLost,
+    /// How long the command may take to end after TERM before it gets KILL
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = duration)]
+    pub kill_after: Duration,
+    /// Hold it at least so long, even if the command ends earlier
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = duration, hide_default_value = true)]
+    pub min_hold: Duration,
+    /// Do not let the command inherit the lock: it is free once we and our guard are gone
+    #[arg(short = 'o', long)]
+    pub close: bool,
+    /// Which engine, and where.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// `conclave lock`
+#[derive(Debug, Args)]
+pub struct LockArgs {
+    /// Hold it together with others who ask for it so
+    #[arg(short, long, conflicts_with_all = ["exclusive", "slots"])]
+    pub shared: bool,
+    /// Hold it alone: the default
+    #[arg(short = 'x', short_alias = 'e', long, conflicts_with = "slots")]
+    pub exclusive: bool,
+    /// Let so many hold it at once; all who use the name must say the same
+    #[arg(long, value_name = "COUNT")]
+    pub slots: Option<u32>,
+    /// Run at most once per PERIOD, by whoever comes first; the others exit with 0 and say who ran
+    /// it. A run counts when the command exits with 0
+    #[arg(long, value_name = "PERIOD", value_parser = period, conflicts_with_all = ["shared", "slots"])]
+    pub once: Option<Duration>,
+    /// What `elect` has too.
+    #[command(flatten)]
+    pub hold: HoldArgs,
+}
+
+/// `conclave elect`
+#[derive(Debug, Args)]
+pub struct ElectArgs {
+    /// What the leader publishes to those who observe, e.g. where it can be reached
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub value: String,
+    /// What `lock` has too.
+    #[command(flatten)]
+    pub hold: HoldArgs,
+}
+
+/// `conclave observe`
+#[derive(Debug, Args)]
+pub struct ObserveArgs {
+    /// The election
+    #[arg(value_parser = name)]
+    pub name: Name,
+    /// Say how it is now, and end: with 0 if somebody leads, with 1 if nobody does
+    #[arg(long)]
+    pub now: bool,
+    /// For programs: one object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Which engine, and where.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// `conclave locks`
+#[derive(Debug, Args)]
+pub struct LocksArgs {
+    /// Only what has this name
+    #[arg(value_parser = name)]
+    pub name: Option<Name>,
+    /// Also those that nobody holds or waits for
+    #[arg(long)]
+    pub all: bool,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+    /// Which engine, and where.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// `conclave unlock`
+#[derive(Debug, Args)]
+pub struct UnlockArgs {
+    /// The lock
+    #[arg(value_parser = name)]
+    pub name: Name,
+    /// Yes, take it away from its holder
+    #[arg(long)]
+    pub force: bool,
+    /// The election of that name instead
+    #[arg(long)]
+    pub election: bool,
+    /// Which engine, and where.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// `conclave fence`
+#[derive(Debug, Subcommand)]
+pub enum FenceCommand {
+    /// Exit with 0 if somebody holds the lock with this fence now, with 1 if it is late
+    Check(FenceCheckArgs),
+}
+
+/// `conclave fence check`
+#[derive(Debug, Args)]
+pub struct FenceCheckArgs {
+    /// The lock
+    #[arg(value_parser = name)]
+    pub name: Name,
+    /// The number, as in $CONCLAVE_FENCE
+    #[arg(value_name = "FENCE", value_parser = fence)]
+    pub fence: u64,
+    /// The election of that name instead
+    #[arg(long)]
+    pub election: bool,
+    /// Which engine, and where.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// `conclave completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// For which shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `conclave man`
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write the pages of all commands into this directory, instead of the main one to the output
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+}
+
+impl FromStr for OnLost {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "term" => Ok(Self::Term),
+            "kill" => Ok(Self::Kill),
+            "ignore" => Ok(Self::Ignore),
+            "" => Err("say term, kill, ignore or a command".into()),
+            command => Ok(Self::Run(command.into())),
+        }
+    }
+}
+
+fn name(text: &str) -> Result<Name, String> {
+    text.parse().map_err(|error: conclave_client::NameError| error.to_string())
+}
+
+fn fence(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a fence is a whole number, as in $CONCLAVE_FENCE".to_owned())
+}
+
+/// A time that may be zero; bare numbers are seconds, as flock(1) has it.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wrong =
+        || "a time is a number of seconds like 2 or 0.5, or 300ms, 10s, 5m, 1h, 1d".to_owned();
+    let end = text.find(|it: char| it.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let is_number = number.chars().all(|it| it.is_ascii_digit() || it == '.');
+    let number: f64 = number.parse().ok().filter(|_| is_number).ok_or_else(wrong)?;
+    let seconds = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return Err(wrong()),
+    };
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    let period = duration(text)?;
+    if period < Duration::from_secs(1) {
+        return Err("a period is at least one second, e.g. 1h or 1d".into());
+    }
+    Ok(period)
+}
+
+impl LockArgs {
+    /// What is asked of the engine.
+    ///
+    /// # Errors
+    /// If a label is too long, or there are no slots.
+    pub fn request(&self, label: &str) -> Result<Request, conclave_client::Error> {
+        let request = Request::from(self.hold.name.clone()).labelled(label)?;
+        match self.slots {
+            Some(count) => request.slots(count),
+            None if self.shared => Ok(request.shared()),
+            None => Ok(request),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_numbers_are_seconds() {
+        for (text, milliseconds) in [
+            ("2", 2000),
+            ("0.5", 500),
+            ("0", 0),
+            ("300ms", 300),
+            ("1.5m", 90_000),
+            ("1d", 86_400_000),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for text in ["", "s", "-1", "1x", "1e3", "inf", "nan", "1 s", "99999999999999999999d"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

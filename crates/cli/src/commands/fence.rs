@@ -1,0 +1,47 @@
+//! `conclave fence check`: is whoever has this fence still the holder?
+
+use std::process::ExitCode;
+
+use conclave_client::{Fence, Status, blocking};
+
+use super::hold::resource;
+use super::service_failure;
+use crate::cli::FenceCheckArgs;
+use crate::{engine, exit};
+
+/// Looks, and says why not.
+pub fn check(args: &FenceCheckArgs) -> ExitCode {
+    let engine = match engine::open(&args.engine) {
+        Ok(engine) => engine,
+        Err(refused) => return refused.exit(),
+    };
+    let resource = resource(&args.name, args.election);
+    match blocking::Client::new(engine).inspect(&resource) {
+        Err(error) => service_failure(&error),
+        Ok(status) => match why_not(&status, Fence(args.fence)) {
+            None => ExitCode::SUCCESS,
+            Some(why) => {
+                anstream::eprintln!("conclave: {resource}: {why}");
+                ExitCode::from(exit::NOT_ACQUIRED)
+            }
+        },
+    }
+}
+
+fn why_not(status: &Status, fence: Fence) -> Option<String> {
+    if status.is_current(fence) {
+        return None;
+    }
+    if fence > status.last_fence || fence.0 == 0 {
+        return Some(format!(
+            "fence {fence} was never given out; the last was {}",
+            status.last_fence
+        ));
+    }
+    Some(match status.holder() {
+        Some(holder) => {
+            format!("fence {fence} is late: {} holds it with fence {}", holder.owner, holder.fence)
+        }
+        None => format!("fence {fence} is late: it was let go"),
+    })
+}
