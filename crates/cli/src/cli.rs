@@ -16,10 +16,11 @@ pub use service::{
     LocksArgs, ManArgs, ObserveArgs, UnlockArgs, duration,
 };
 
-/// A lock that only one holds, a leader that only one is; and a lab for the algorithms behind them.
+/// A lock that only one holds and a leader that only one is, on THIS MACHINE ONLY; and a lab for the
+/// algorithms behind them.
 ///
-/// Locks are of THIS MACHINE ONLY (engine local): no server is needed, and other machines do not
-/// see them.
+/// Locks need no server (engine local): they are kernel locks below a directory of yours, and other
+/// machines do not see them.
 #[derive(Debug, Parser)]
 #[command(name = "conclave", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Cli {

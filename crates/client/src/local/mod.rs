@@ -29,8 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::{SigSet, SigmaskHow};
-use tokio::sync::Notify;
-use tokio::task::spawn_blocking;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use self::directory::{Directory, boot_id};
@@ -657,17 +656,15 @@ fn start_thread(
     thread
 }
 
-/// Runs what may block on a thread that may.
+/// Runs what may block on a thread that may. It runs to its end even if nobody waits for it any
+/// more; what it returns is then dropped there.
 async fn blocking<T: Send + 'static>(
     what: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    match spawn_blocking(what).await {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(error) => {
-                Err(Error::io("the runtime is shutting down", std::io::Error::other(error)))
-            }
-        },
-    }
+    let (answer, answered) = oneshot::channel();
+    let started = start_thread("conclave-sync", move || drop(answer.send(what())));
+    started.map_err(|error| Error::io("cannot start a thread", error))?;
+    answered.await.unwrap_or_else(|_| {
+        Err(Error::io("a thread of the engine ended early", std::io::Error::other("it panicked")))
+    })
 }

@@ -1,0 +1,91 @@
+//! Many processes at once, some of them killed.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::*;
+
+const PROCESSES: usize = 200;
+
+/// Adds a line to a file by copying it, so that two at once lose a line. Done already: nothing.
+const ADD: &str = r#"grep -q "^$ID " sum 2>/dev/null && exit 0
+    cat sum 2>/dev/null > copy; echo "$ID $CONCLAVE_FENCE" >> copy; sleep 0.005; mv copy sum"#;
+
+/// Lets 200 processes add their line, again if they were killed; returns who added with which fence.
+fn add_up(world: &World, while_they_run: impl FnOnce(&AtomicBool) + Send) -> Vec<(usize, u64)> {
+    let next = Mutex::new(0..PROCESSES);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| while_they_run(&done));
+        // So many at a time as a machine with few cores can start.
+        let workers: Vec<_> = (0..40)
+            .map(|_| {
+                scope.spawn(|| {
+                    loop {
+                        let Some(id) = next.lock().unwrap().next() else { return };
+                        let add = || {
+                            let mut command = world.conclave(&["lock", "sum", "-c", ADD]);
+                            command.env("ID", id.to_string()).stderr(Stdio::null());
+                            command.status().unwrap().code()
+                        };
+                        eventually("a process that is not killed", || {
+                            (add() == Some(0)).then_some(())
+                        });
+                    }
+                })
+            })
+            .collect();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        done.store(true, Ordering::SeqCst);
+        other.join().unwrap();
+    });
+    let text = std::fs::read_to_string(world.file("sum")).unwrap();
+    let line = |line: &str| {
+        let (id, fence) = line.split_once(' ').unwrap();
+        (id.parse().unwrap(), fence.parse().unwrap())
+    };
+    text.lines().map(line).collect()
+}
+
+fn check(added: &[(usize, u64)]) {
+    let mut ids: Vec<usize> = added.iter().map(|(id, _)| *id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..PROCESSES).collect::<Vec<_>>(), "every line once, none lost");
+    assert!(added.windows(2).all(|pair| pair[0].1 < pair[1].1), "fences grow: {added:?}");
+}
+
+#[test]
+fn two_hundred_processes_add_up_exactly() {
+    let world = World::new();
+    check(&add_up(&world, |_| {}));
+}
+
+#[test]
+fn two_hundred_processes_add_up_exactly_while_holders_are_killed() {
+    let world = World::new();
+    let kills = AtomicU64::new(0);
+    let added = add_up(&world, |done| {
+        let client = world.client();
+        let mut random: u64 = 0x9e37_79b9_7f4a_7c15;
+        while !done.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(50));
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let Some(Ok(status)) = client.list().unwrap().into_iter().next() else { continue };
+            let Some(holder) = status.holder() else { continue };
+            // The wrapper most often; sometimes its guard, or somebody of its command.
+            let victims = &holder.processes;
+            let wrapper = victims.iter().find(|it| it.pid == holder.owner.pid);
+            let any = victims.get((random >> 33) as usize % victims.len().max(1));
+            let victim = if (random >> 20) & 3 == 0 { any } else { wrapper.or(any) };
+            let Some(victim) = victim else { continue };
+            let pid = Pid::from_raw(i32::try_from(victim.pid).unwrap());
+            kills.fetch_add(u64::from(kill(pid, Signal::SIGKILL).is_ok()), Ordering::SeqCst);
+        }
+    });
+    check(&added);
+    let kills = kills.load(Ordering::SeqCst);
+    assert!(kills >= 5, "{kills} were killed");
+    println!("{kills} holders killed");
+}

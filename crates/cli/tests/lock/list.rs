@@ -1,0 +1,86 @@
+//! `conclave locks`, `unlock --force` and `fence check`.
+
+use conclave_client::Request;
+
+use super::*;
+
+#[test]
+fn holders_and_waiters_are_listed_with_fence_and_label() {
+    let world = World::new();
+    assert!(
+        String::from_utf8(world.run(&["locks"]).stdout).unwrap().starts_with("no lock is held")
+    );
+    let request = Request::lock("a\tb").unwrap().shared().labelled("report\x1b[2J").unwrap();
+    let held = world.client().lock(request).unwrap();
+    let _waiting = world.start(&["lock", "--label", "backup", "a\tb", "true"]);
+    eventually("it to wait", || (world.status("a\tb").waiters.len() == 1).then_some(()));
+    let listed = String::from_utf8(world.run(&["locks"]).stdout).unwrap();
+    assert!(!listed.contains('\x1b') && !listed.contains('\t'), "{listed:?}");
+    let lines: Vec<&str> = listed.lines().collect();
+    let [head, holder, waiter] = lines[..] else { panic!("{listed}") };
+    assert!(head.contains("NAME") && head.contains("FENCE") && head.contains("SINCE"), "{head}");
+    assert!(holder.contains("held shared") && holder.contains("report [2J"), "{holder}");
+    assert!(waiter.contains("waits, 1.") && waiter.contains("backup"), "{waiter}");
+
+    let json = world.run(&["locks", "--json"]).stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let lock = &json["locks"][0];
+    assert_eq!(lock["name"], "a\tb");
+    assert_eq!(lock["holders"][0]["fence"], held.fence().to_string());
+    assert_eq!(lock["holders"][0]["pid"], std::process::id());
+    assert_eq!(lock["waiters"][0]["label"], "backup");
+}
+
+#[test]
+fn a_fence_is_current_only_while_it_is_held() {
+    let world = World::new();
+    let check = |fence: &str| {
+        let output = world.run(&["fence", "check", "x", fence]);
+        (output.status.code(), said(&output))
+    };
+    assert_eq!(check("1").0, Some(1), "never given out");
+    let first = world.client().lock("x").unwrap();
+    assert_eq!(check("1"), (Some(0), String::new()));
+    assert!(check("2").1.contains("fence 2 was never given out; the last was 1"));
+    drop(first);
+    assert!(check("1").1.contains("fence 1 is late: it was let go"));
+    let _second = world.client().lock("x").unwrap();
+    let (code, line) = check("1");
+    assert_eq!(code, Some(1));
+    assert!(
+        line.contains("fence 1 is late: pid ") && line.contains(" holds it with fence 2"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_forced_unlock_wakes_the_next_waiter_and_is_written_down() {
+    let world = World::new();
+    let held = world.client().lock(Request::lock("x").unwrap().labelled("stuck").unwrap()).unwrap();
+    let waiting = world.start(&["lock", "x", "true"]);
+    eventually("it to wait", || (world.status("x").waiters.len() == 1).then_some(()));
+    let output = world.run(&["unlock", "x"]);
+    assert_eq!(output.status.code(), Some(64), "not without --force");
+    assert!(!held.is_lost());
+    let output = world.run(&["unlock", "--force", "x"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(said(&output).contains("lock x taken away from stuck (pid "), "{}", said(&output));
+    assert_eq!(waiting.finish().0.code(), Some(0));
+    let audit = std::fs::read_to_string(world.locks().join("audit.log")).unwrap();
+    assert!(audit.contains(" forced lock x: fence 1 of stuck (pid "), "{audit}");
+    assert_eq!(world.code(&["unlock", "--force", "x"]), Some(1), "nobody holds it any more");
+}
+
+#[test]
+fn completions_and_man_pages_are_there_for_every_command() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let text = String::from_utf8(world.run(&["completions", shell]).stdout).unwrap();
+        assert!(text.contains("kill-after") && text.contains("voting-sets"), "{shell}");
+    }
+    assert_eq!(world.code(&["man", "pages"]), Some(0));
+    let page = |name: &str| std::fs::read_to_string(world.file("pages").join(name)).unwrap();
+    assert!(page("conclave-lock.1").contains("Exit codes"));
+    assert!(page("conclave.1").contains("THIS MACHINE ONLY"));
+    assert!(page("conclave-fence-check.1").contains("CONCLAVE_FENCE"));
+}
