@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         ["seeds", count] => seeds(count),
         ["fuzz"] => fuzz("30"),
         ["fuzz", seconds] => fuzz(seconds),
-        ["bench"] => cargo(&["bench", "--package", "conclave-sim"]),
+        ["bench"] => bench(),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };
     match done {
@@ -47,6 +47,14 @@ fn verify() -> anyhow::Result<()> {
     cargo(&["test", "--workspace", "--locked"])?;
     doc()?;
     fuzz("30")
+}
+
+/// The benchmarks have no test harness, and the unit tests are not theirs.
+fn bench() -> anyhow::Result<()> {
+    for package in ["conclave-sim", "conclave-client", "conclave-cli"] {
+        cargo(&["bench", "--package", package, "--benches"])?;
+    }
+    Ok(())
 }
 
 fn fix() -> anyhow::Result<()> {
