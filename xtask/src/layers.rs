@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "conclave-client",
         ],
     ),
+    ("conclave-examples", &["conclave-client"]),
     ("xtask", &[]),
 ];
 

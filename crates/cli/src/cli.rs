@@ -71,10 +71,10 @@ Times and exit codes are those of `conclave lock`.";
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a command while holding a lock; on THIS MACHINE ONLY unless an engine is configured
-    #[command(after_help = LOCK_EXAMPLES, next_help_heading = "Options")]
+    #[command(after_help = LOCK_EXAMPLES)]
     Lock(Box<LockArgs>),
     /// Wait to be the leader, then run a command as such; on THIS MACHINE ONLY
-    #[command(after_help = ELECT_EXAMPLES, next_help_heading = "Options")]
+    #[command(after_help = ELECT_EXAMPLES)]
     Elect(Box<ElectArgs>),
     /// Follow who leads: vacant, elected, resigned
     Observe(ObserveArgs),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::{LABEL_MAX, Loss, NameError, Owner, Resource, VALUE_MAX};
+use crate::{LABEL_MAX, Loss, NameError, Owner, Process, Resource, VALUE_MAX};
 
 /// What became of a call. It is never guessed: where the engine cannot know, it says so.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -92,6 +92,14 @@ pub enum Error {
         /// What the system said.
         cause: io::Error,
     },
+    /// Somebody was stopped in the middle of a change that takes microseconds. Nothing was done.
+    #[error("{resource}: its state is kept busy{}", by_whom(.processes))]
+    Stuck {
+        /// What was asked for.
+        resource: Resource,
+        /// Who keeps it busy, as far as can be seen.
+        processes: Vec<Process>,
+    },
     /// A file is not what it should be. It is left as it is.
     #[error("{}: {what}; it is left as it is", .path.display())]
     Damaged {
@@ -158,6 +166,14 @@ impl std::fmt::Display for Usage {
             Self::Semaphore(of) => write!(f, "as a semaphore of {of} slots"),
         }
     }
+}
+
+fn by_whom(processes: &[Process]) -> String {
+    let names = processes.iter().map(|it| {
+        let state = if it.is_stopped { ", which is stopped: continue it or end it" } else { "" };
+        format!(" by pid {} ({}){state}", it.pid, it.command)
+    });
+    names.collect::<Vec<_>>().join(",")
 }
 
 fn by(holders: &[Owner]) -> String {

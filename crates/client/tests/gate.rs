@@ -20,6 +20,21 @@ use conclave_client::gate::{
 };
 use rusqlite::Connection;
 
+/// Nobody who is late can change what a later holder has read.
+#[test]
+fn to_read_through_the_gate_shuts_it_behind_those_who_are_late() {
+    let directory = tempfile::tempdir().unwrap();
+    let gate = FileGate::open(directory.path().join("data")).unwrap();
+    assert_eq!(gate.read(Fence(1)).unwrap(), None, "it reads, and makes nothing");
+    assert!(!directory.path().join("data").exists());
+    gate.replace(Fence(1), b"first").unwrap();
+    assert_eq!(gate.read(Fence(2)).unwrap().unwrap(), b"first");
+    let late = Stale { given: Fence(1), highest: Fence(2) };
+    assert!(matches!(gate.replace(Fence(1), b"late"), Err(GateError::Stale(it)) if it == late));
+    assert!(matches!(gate.read(Fence(1)), Err(GateError::Stale(it)) if it == late));
+    assert_eq!(gate.read(Fence(2)).unwrap().unwrap(), b"first");
+}
+
 // The rule itself.
 
 #[test]

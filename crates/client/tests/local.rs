@@ -555,3 +555,37 @@ async fn patience_without_end_needs_no_end_of_time() {
     let guard = world.client.acquire_request(&request, Patience::AtMost(Duration::MAX)).await;
     assert!(guard.is_ok());
 }
+
+#[tokio::test]
+async fn who_may_write_to_the_directory_may_take_part() {
+    use std::os::unix::fs::PermissionsExt;
+    for (directory, file) in [(0o700, 0o600), (0o770, 0o660), (0o1777, 0o666)] {
+        let world = World::new();
+        let permissions = std::fs::Permissions::from_mode(directory);
+        std::fs::set_permissions(world.directory.path(), permissions).unwrap();
+        world.client.lock("x").await.unwrap().release().await.unwrap();
+        let mode = std::fs::metadata(world.state_file()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, file, "{directory:o}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_is_stopped_in_the_guard_is_named() {
+    use nix::fcntl::{FcntlArg, fcntl};
+    let world = World::new();
+    drop(world.client.lock("x").await.unwrap());
+    let file = std::fs::File::options().read(true).write(true).open(world.state_file()).unwrap();
+    let guard = nix::libc::flock {
+        l_type: i16::try_from(nix::libc::F_WRLCK).unwrap(),
+        l_whence: 0,
+        l_start: 1 << 40,
+        l_len: 1,
+        l_pid: 0,
+    };
+    fcntl(&file, FcntlArg::F_OFD_SETLK(&guard)).unwrap();
+    let refused = world.stranger().inspect(&lock("x")).await.unwrap_err();
+    let Error::Stuck { processes, .. } = &refused else { panic!("{refused}") };
+    assert_eq!(processes.iter().map(|it| it.pid).collect::<Vec<_>>(), [std::process::id()]);
+    drop(file);
+    assert!(world.stranger().inspect(&lock("x")).await.is_ok());
+}

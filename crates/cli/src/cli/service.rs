@@ -35,7 +35,7 @@ pub struct HoldArgs {
     /// Any text of up to 255 bytes
     #[arg(value_parser = name)]
     pub name: Name,
-    /// What to run, with its arguments; options of ours go before NAME
+    /// What to run, with its arguments; from here on nothing is an option of ours
     #[arg(
         value_name = "COMMAND",
         trailing_var_arg = true,

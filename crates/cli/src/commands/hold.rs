@@ -161,9 +161,10 @@ impl Ready<'_> {
         let started = once::milliseconds(once::now());
         let owner = self.owner();
         let finished = self.supervise(&guard, &owner)?;
+        let mut recorded = Ok(());
         if period.is_some() && matches!(finished.ended, Ended::Exited(0)) {
             let run = Run { owner, started, ended: once::milliseconds(once::now()) };
-            self.runtime.block_on(guard.record(&run.encode())).map_err(Stop::engine)?;
+            recorded = self.runtime.block_on(guard.record(&run.encode()));
         }
         if let Some(rest) = self.args.min_hold.checked_sub(since.elapsed()) {
             std::thread::sleep(rest);
@@ -173,6 +174,7 @@ impl Ready<'_> {
         }
         // Closed, not unlocked: what inherited the descriptor and left the group keeps it held.
         guard.abandon();
+        recorded.map_err(Stop::engine)?;
         self.code(&finished)
     }
 
@@ -220,7 +222,10 @@ impl Ready<'_> {
     }
 
     async fn say_what_the_wait_is_for(&self, resource: &Resource) {
-        let Ok(status) = self.client.inspect(resource).await else { return };
+        let status = match self.client.inspect(resource).await {
+            Ok(status) => status,
+            Err(error) => return anstream::eprintln!("conclave: waiting, but {error}"),
+        };
         let ahead = status.waiters.len().saturating_sub(1);
         let held = match status.holder() {
             Some(holder) => {

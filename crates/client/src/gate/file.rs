@@ -155,6 +155,21 @@ impl FileGate {
         self.replace_data(contents).map_err(io_error("replacing", &self.path))
     }
 
+    /// Reads the file, `None` if there is none, and announces the fence: whoever has a lower one can
+    /// no longer write. So what was read stays true until a later holder comes: read through the
+    /// gate what you are going to [`replace`](Self::replace).
+    ///
+    /// # Errors
+    /// If the fence is late, the side file is damaged, or the system fails.
+    pub fn read(&self, fence: Fence) -> Result<Option<Vec<u8>>, GateError> {
+        let _admitted = self.admit(fence)?;
+        match fs::read(&self.path) {
+            Ok(contents) => Ok(Some(contents)),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(io_error("reading", &self.path)(cause)),
+        }
+    }
+
     /// The highest fence admitted so far; 0 if there was none. To know it is no permission: when
     /// this returns, it may be higher.
     ///

@@ -19,7 +19,7 @@
 //! Before the later holder's first write the resource does not know of it, and the earlier one
 //! may still write. That does no harm: it is as if it had written just before it lost the lock,
 //! and the later holder, who reads the resource afterwards, sees it. A holder that must not be
-//! surprised *after* reading writes first, if only its fence.
+//! surprised *after* reading announces its fence with the read ([`FileGate::read`]).
 //!
 //! A fence proves something only to the resource that its lock is for: fences of different locks
 //! must not go to the same gate.

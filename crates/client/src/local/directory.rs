@@ -1,9 +1,9 @@
 //! Where the state files are, and what they are called.
 
 use std::fmt::Write as _;
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -106,8 +106,9 @@ impl Directory {
             let mut options = File::options();
             options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).mode(0o666);
             let mut file = options.open(&fresh)?;
-            let written = file
-                .write_all(&LockFile::initial(resource, boot))
+            let written = self
+                .admit_as_the_directory_does(&file)
+                .and_then(|()| file.write_all(&LockFile::initial(resource, boot)))
                 .and_then(|()| file.sync_all())
                 .and_then(|()| match std::fs::hard_link(&fresh, &path) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -120,13 +121,23 @@ impl Directory {
         made.map_err(|error| Error::io(doing(), error))
     }
 
+    /// Who may write to the directory takes part in its locks, whatever the creator's umask.
+    fn admit_as_the_directory_does(&self, file: &File) -> io::Result<()> {
+        let mode = std::fs::metadata(&self.path)?.permissions().mode() & 0o666;
+        file.set_permissions(Permissions::from_mode(mode))
+    }
+
     /// Adds a line to the audit log, on disk before this returns.
     pub fn audit(&self, line: &str) -> Result<(), Error> {
         let path = self.path.join(AUDIT);
         let written = (|| {
             let mut options = File::options();
             options.append(true).create(true).custom_flags(libc::O_NOFOLLOW).mode(0o666);
+            let is_new = !path.exists();
             let mut file = options.open(&path)?;
+            if is_new {
+                self.admit_as_the_directory_does(&file)?;
+            }
             file.write_all(format!("{line}\n").as_bytes())?;
             file.sync_all()
         })();

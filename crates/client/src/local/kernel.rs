@@ -13,7 +13,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
 /// Held for microseconds, by whoever reads or writes the state.
-const GUARD: i64 = 1 << 40;
+pub const GUARD: i64 = 1 << 40;
 
 /// Where the bytes of tickets begin: two for each.
 const TICKETS: i64 = 1 << 41;

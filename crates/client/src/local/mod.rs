@@ -47,9 +47,9 @@ use crate::{
 /// How many idle descriptors are kept for the next request.
 const IDLE_MAX: usize = 64;
 
-/// How long to try to enter the guard for a caller who does not want to wait. It is held for
-/// microseconds, or for a sync; longer only by a process that was stopped in there.
-const GUARD_PATIENCE: Duration = Duration::from_secs(1);
+/// How long to try to enter the guard. It is held for microseconds, or for a sync; longer only by a
+/// process that was stopped in there.
+const GUARD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often observers look.
 const LOOK: Duration = Duration::from_millis(50);
@@ -159,7 +159,7 @@ impl Engine for Local {
             let Some(file) = LockFile::open(&path, resource, Access::Read)? else {
                 return Ok(Status::new(resource.clone()));
             };
-            enter(&file, Access::Read, &mut Backoff::patient(), read_status).await
+            enter(&file, Access::Read, &mut Backoff::new(), read_status).await
         })
     }
 
@@ -481,7 +481,7 @@ impl Hold for Held {
         Box::pin(async move {
             self.check()?;
             let (grip, fence) = (self.grip(), self.fence);
-            let mut backoff = Backoff::patient();
+            let mut backoff = Backoff::new();
             let publish = |critical: &mut Critical<'_>| critical.publish(fence, value);
             enter(&grip.file, Access::Write, &mut backoff, publish).await?;
             if grip.file.resource().kind == Kind::Lock {
@@ -502,7 +502,7 @@ impl Hold for Held {
             self.check()?;
             let (grip, fence) = (self.grip(), self.fence);
             if grip.file.resource().kind == Kind::Election {
-                let mut backoff = Backoff::until(Some(Instant::now()));
+                let mut backoff = Backoff::new();
                 let resign = |critical: &mut Critical<'_>| critical.resign(fence);
                 // It ends all the same; only the word that it was on purpose would be missing.
                 let _ = enter(&grip.file, Access::Write, &mut backoff, resign).await;
@@ -586,8 +586,7 @@ async fn enter<T>(
             return what(&mut critical);
         }
         if !backoff.wait().await {
-            let (resource, waited) = (file.resource().clone(), backoff.since.elapsed());
-            return Err(Error::TimedOut { resource, waited });
+            return Err(stuck(file));
         }
     }
 }
@@ -599,32 +598,40 @@ fn in_guard<T>(
     what: impl FnOnce(&mut Critical<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut pause = Duration::from_micros(20);
+    let start = Instant::now();
     loop {
         if let Some(mut critical) = file.try_enter(access)? {
             return what(&mut critical);
+        }
+        if start.elapsed() > GUARD_PATIENCE {
+            return Err(stuck(file));
         }
         std::thread::sleep(pause);
         pause = (2 * pause).min(Duration::from_millis(5));
     }
 }
 
+fn stuck(file: &LockFile) -> Error {
+    let directory = file.path().parent().unwrap_or(Path::new("/"));
+    let processes = Processes::find(directory).in_guard_of(file.identity().inode);
+    Error::Stuck { resource: file.resource().clone(), processes }
+}
+
 /// How to wait for the guard: it is held for microseconds, so at first we only let others run.
 struct Backoff {
     tries: u32,
-    since: Instant,
     limit: Option<Instant>,
 }
 
 impl Backoff {
-    /// As long as it takes.
-    fn patient() -> Self {
-        Self { tries: 0, since: Instant::now(), limit: None }
+    /// Long enough to get in when nobody was stopped in there.
+    fn new() -> Self {
+        Self::until(Some(Instant::now()))
     }
 
-    /// Until `deadline`, but long enough to get in when nobody was stopped in there.
+    /// The same, and at least until `deadline`; without one, as long as it takes.
     fn until(deadline: Option<Instant>) -> Self {
-        let since = Instant::now();
-        Self { tries: 0, since, limit: deadline.map(|it| it.max(since + GUARD_PATIENCE)) }
+        Self { tries: 0, limit: deadline.map(|it| it.max(Instant::now() + GUARD_PATIENCE)) }
     }
 
     /// Whether to try again.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::kernel::TicketByte;
+use super::kernel::{GUARD, TicketByte};
 use crate::Process;
 
 /// By state file's inode and position of the lock, who holds it.
@@ -44,6 +44,11 @@ impl Processes {
                 }
             }
         }
+    }
+
+    /// Who is in the guard of that state file.
+    pub fn in_guard_of(&self, inode: u64) -> Vec<Process> {
+        self.0.get(&(inode, GUARD)).cloned().unwrap_or_default()
     }
 
     /// Who keeps a ticket of that state file alive.
