@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use conclave_client::{Client, Local, blocking};
-use nix::fcntl::{FcntlArg, fcntl};
+use nix::fcntl::{FcntlArg, Flock, FlockArg, fcntl};
 use nix::libc;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -35,7 +35,7 @@ fn uncontended(directory: &Path) {
     let front = blocking::Client::new(Local::open(directory).expect("the engine"));
     let mut ratios = Vec::new();
     for _ in 0..ROUNDS {
-        let bare = bare(directory);
+        let (plain, bare) = (plain(directory), bare(directory));
         let task = timed(|| {
             runtime.block_on(async {
                 for _ in 0..PAIRS {
@@ -50,7 +50,9 @@ fn uncontended(directory: &Path) {
         });
         let rate = |time: Duration| f64::from(PAIRS) / time.as_secs_f64();
         println!(
-            "  bare calls {:>8.0}   async {:>8.0}   blocking {:>8.0}   async / bare {:.2}",
+            "  flock(2) {:>8.0}   bare calls {:>7.0}   async {:>7.0}   blocking {:>7.0}   \
+             async / bare {:.2}",
+            rate(plain),
             rate(bare),
             rate(task),
             rate(thread),
@@ -60,6 +62,17 @@ fn uncontended(directory: &Path) {
     }
     ratios.sort_by(f64::total_cmp);
     println!("  median ratio to the bare calls {:.2}", ratios[ROUNDS / 2]);
+}
+
+/// The kernel's own lock, on an open file: no order, no fence, no owner.
+fn plain(directory: &Path) -> Duration {
+    let mut file = File::create(directory.join("plain")).expect("a file");
+    timed(|| {
+        for _ in 0..PAIRS {
+            let locked = Flock::lock(file, FlockArg::LockExclusive).expect("a kernel lock");
+            file = locked.unlock().expect("no kernel lock");
+        }
+    })
 }
 
 /// The eight calls that a pair needs, and nothing else.

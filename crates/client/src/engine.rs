@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use conclave_core::Fence;
 
-use crate::{Error, LossSignal, Request, Resource, Status};
+use crate::{Error, Keeper, LossSignal, Request, Resource, Status};
 
 /// The future of an engine's answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
@@ -70,6 +70,12 @@ pub trait Hold: Send + Sync {
     /// The descriptor whose copies keep it held, for an engine that has one.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
+    }
+
+    /// A second descriptor that keeps it held, for an engine that has the first. Who gets a copy of
+    /// this one keeps it held too, until [`Keeper::release`], which lets go of all copies at once.
+    fn keeper(&self) -> Result<Option<Keeper>, Error> {
+        Ok(None)
     }
 
     /// Stops taking part without letting go: it stays held as long as a copy of the

@@ -6,7 +6,7 @@ use std::task::Poll;
 use conclave_core::Fence;
 
 use crate::request::check_value;
-use crate::{Error, Hold, Loss, LossWatch, Resource};
+use crate::{Error, Hold, Keeper, Loss, LossWatch, Resource};
 
 /// A lock that is held. Dropping it lets go and never blocks; [`release`](Self::release) lets go
 /// and reports.
@@ -77,6 +77,14 @@ impl Guard {
     /// child, and the lock is held as long as the child lives.
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.hold.descriptor()
+    }
+
+    /// A second descriptor that keeps the lock held, for an engine that has the first.
+    ///
+    /// # Errors
+    /// If the engine cannot be used.
+    pub fn keeper(&self) -> Result<Option<Keeper>, Error> {
+        self.hold.keeper()
     }
 
     /// Stops taking part without letting go: the lock stays held as long as a copy of the

@@ -65,7 +65,7 @@ pub use conclave_core::Fence;
 pub use engine::{Answer, Engine, Hold, Patience};
 pub use error::{Error, Outcome, Usage};
 pub use guard::{Guard, Guards, Leadership};
-pub use local::{Local, LocalOptions};
+pub use local::{Keeper, Local, LocalOptions};
 pub use loss::{Loss, LossSignal, LossWatch};
 pub use memory::Memory;
 pub use name::{Kind, NAME_MAX, Name, NameError, Resource};

@@ -539,6 +539,37 @@ async fn an_abandoned_lock_stays_held_as_long_as_a_copy_of_its_descriptor_is_ope
 }
 
 #[tokio::test]
+async fn a_keeper_keeps_the_lock_held_until_it_lets_go_whoever_has_a_copy() {
+    let world = World::new();
+    let guard = world.client.lock("x").await.unwrap();
+    let keeper = guard.keeper().unwrap().unwrap();
+    let copy = keeper.descriptor().try_clone_to_owned().unwrap();
+    let mut waiter = Box::pin({
+        let client = world.stranger();
+        async move { client.lock("x").await.unwrap().fence() }
+    });
+    drop(guard);
+    assert!(tokio::time::timeout(SHORT, &mut waiter).await.is_err(), "the holder is gone");
+    assert!(world.stranger().try_lock("x").await.unwrap_err().is_not_acquired());
+    keeper.release().unwrap();
+    assert_eq!(soon(waiter).await, Fence(2), "though the copy is open");
+    drop(copy);
+}
+
+#[tokio::test]
+async fn a_closed_keeper_leaves_the_lock_to_copies_of_it() {
+    let world = World::new();
+    let guard = world.client.lock("x").await.unwrap();
+    let keeper = guard.keeper().unwrap().unwrap();
+    let copy = keeper.descriptor().try_clone_to_owned().unwrap();
+    drop(keeper);
+    drop(guard);
+    assert!(world.stranger().try_lock("x").await.unwrap_err().is_not_acquired());
+    drop(copy);
+    assert!(world.stranger().try_lock("x").await.is_ok());
+}
+
+#[tokio::test]
 async fn locks_taken_together_are_all_let_go_when_one_cannot_be_had() {
     let world = World::new();
     let slots = Request::lock("b").unwrap().slots(2).unwrap();

@@ -9,13 +9,13 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use conclave_client::{
-    Client, Error, Guard, Kind, LABEL_MAX, Owner, Patience, Request, Resource, Status,
+    Client, Error, Guard, Keeper, Kind, LABEL_MAX, Owner, Patience, Request, Resource, Status,
 };
 use tokio::runtime::Runtime;
 
 use crate::cli::{ElectArgs, HoldArgs, LockArgs};
 use crate::once::{self, Run, Verdict};
-use crate::wrapper::{self, Ended, Finished, Job, OnLost};
+use crate::wrapper::{self, Ended, Finished, GuardLock, Job, OnLost};
 use crate::{engine, exit};
 
 /// After so long a person at a terminal is told what the wait is for.
@@ -260,9 +260,19 @@ impl Ready<'_> {
             .env("CONCLAVE_LOCK", self.args.name.as_str())
             .env("CONCLAVE_FENCE", guard.fence().to_string())
             .env("CONCLAVE_OWNER", owner);
+        let keeper = guard.keeper().map_err(Stop::engine)?;
+        let let_go = || {
+            if let Some(Err(error)) = keeper.as_ref().map(Keeper::release) {
+                anstream::eprintln!("conclave: {error}");
+            }
+        };
+        let guard_lock = keeper
+            .as_ref()
+            .map(|keeper| GuardLock { descriptor: keeper.descriptor(), let_go: Some(&let_go) });
         let finished = wrapper::run(Job {
             command,
             lock: guard.descriptor(),
+            guard_lock,
             child_inherits_lock: !self.args.close,
             is_lost: &|| guard.loss().map(|loss| loss.to_string()),
             on_lost: self.args.on_lost.clone(),

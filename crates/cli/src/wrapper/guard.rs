@@ -37,9 +37,19 @@ const BETWEEN_STARTS: Duration = Duration::from_millis(100);
 const STEADY: Duration = Duration::from_secs(10);
 const DEATHS_WORTH_A_WARNING: u32 = 3;
 
+/// What the guard keeps the lock held with.
+#[derive(Clone, Copy)]
+pub struct GuardLock<'a> {
+    /// A descriptor whose copies keep the lock held. It is close-on-exec.
+    pub descriptor: BorrowedFd<'a>,
+    /// Lets go of it in all copies at once, if it is not also the command's. Then nobody has to
+    /// wait for the guard's death.
+    pub let_go: Option<&'a dyn Fn()>,
+}
+
 /// The wrapper's side of the guard. When this is dropped, the guard ends the group.
 pub(super) struct Guard<'a> {
-    lock: Option<BorrowedFd<'a>>,
+    lock: Option<GuardLock<'a>>,
     kill_after: Duration,
     group: Option<Group>,
     running: Option<Running>,
@@ -54,7 +64,7 @@ struct Running {
 
 impl<'a> Guard<'a> {
     /// Starts the guard. It holds `lock` from now on, and waits to hear of a group.
-    pub(super) fn start(lock: Option<BorrowedFd<'a>>, kill_after: Duration) -> io::Result<Self> {
+    pub(super) fn start(lock: Option<GuardLock<'a>>, kill_after: Duration) -> io::Result<Self> {
         let mut guard = Self {
             lock,
             kill_after,
@@ -70,7 +80,8 @@ impl<'a> Guard<'a> {
     fn start_process(&mut self) -> io::Result<()> {
         self.last_start = Instant::now();
         let (orders_in, orders) = pipe2(OFlag::O_CLOEXEC)?;
-        let lock_number = self.lock.map_or(-1, |lock| lock.as_raw_fd());
+        let inherited = self.lock.map(|lock| lock.descriptor);
+        let lock_number = inherited.map_or(-1, |lock| lock.as_raw_fd());
         // Not the path of the program: an upgrade may have replaced what is found there.
         let mut command = Command::new("/proc/self/exe");
         command.arg(GUARD_WORD).arg(self.kill_after.as_millis().to_string());
@@ -78,8 +89,7 @@ impl<'a> Guard<'a> {
         // A guard that replaces another one knows the group from its first instruction on.
         command.args(self.group.map(|group| group.id().to_string()));
         // From its first instruction on, no signal but SIGKILL ends it.
-        let start =
-            Start { blocked: &SigSet::all(), inherited: self.lock, input: Some(orders_in.as_fd()) };
+        let start = Start { blocked: &SigSet::all(), inherited, input: Some(orders_in.as_fd()) };
         self.running = Some(Running { pid: spawn(&command, &start)?, orders });
         Ok(())
     }
@@ -129,10 +139,14 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Ends the guard. Its copy of the lock is closed when this returns.
+    /// Ends the guard. It does not keep the lock held any more when this returns.
     pub(super) fn dismiss(mut self) {
         if let Some(running) = self.running.take() {
             let _ = kill(running.pid, Signal::SIGKILL);
+            // To die takes a while, on a busy machine a long one.
+            if let Some(let_go) = self.lock.and_then(|lock| lock.let_go) {
+                return let_go();
+            }
             while waitpid(running.pid, None) == Err(Errno::EINTR) {}
         }
     }

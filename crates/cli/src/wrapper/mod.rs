@@ -4,7 +4,8 @@
 //! descriptor. Three parties have one:
 //!
 //! - the wrapper (this process), until [`run`] has returned and the caller closes it;
-//! - the guard, from before the command's start until no member of the command's group lives;
+//! - the guard, from before the command's start until no member of the command's group lives; it may
+//!   have a descriptor of its own, [`Job::guard_lock`], that keeps the same lock held;
 //! - the command and what it starts, unless it shall not inherit it. Programs may close it, so
 //!   nothing relies on these copies but the cases named below.
 //!
@@ -56,7 +57,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 
 use group::{Group, Members, ending_signal};
 use guard::Guard;
-pub use guard::{GUARD_VARIABLE, GUARD_WORD, guard_main};
+pub use guard::{GUARD_VARIABLE, GUARD_WORD, GuardLock, guard_main};
 use loss::Ending;
 use signals::Signals;
 use spawn::{Start, spawn};
@@ -76,6 +77,8 @@ pub struct Job<'a> {
     pub command: Command,
     /// A descriptor whose copies keep the lock held. It is close-on-exec.
     pub lock: Option<BorrowedFd<'a>>,
+    /// The same for the guard; by default [`lock`](Self::lock) itself.
+    pub guard_lock: Option<GuardLock<'a>>,
     /// Whether the command gets a copy of the descriptor, under the same number.
     pub child_inherits_lock: bool,
     /// Says why the lock was lost, once it was.
@@ -132,7 +135,8 @@ pub struct Finished {
 pub fn run(mut job: Job<'_>) -> io::Result<Finished> {
     let signals = Signals::block()?;
     // Before the command, so that it is never without a guard.
-    let mut guard = Guard::start(job.lock, job.kill_after)?;
+    let shared = job.lock.map(|descriptor| GuardLock { descriptor, let_go: None });
+    let mut guard = Guard::start(job.guard_lock.or(shared), job.kill_after)?;
     if let Some(guard) = guard.id() {
         job.command.env(GUARD_VARIABLE, guard.to_string());
     }

@@ -43,6 +43,7 @@ pub fn wrapper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let finished = run(Job {
         command,
         lock: Some(lock.as_fd()),
+        guard_lock: None,
         child_inherits_lock,
         is_lost: &|| loss.exists().then(|| "the test says so".to_owned()),
         on_lost: match policy.as_str() {

@@ -1,7 +1,7 @@
 //! One lock's state file, and what is done to it under its guard.
 //!
 //! *The kernel's locks are the truth, the file is only order and description.* An entry counts as
-//! long as the kernel says that its ticket's byte is locked. So a release is one unlock, a death is
+//! long as the kernel says that a byte of its ticket is locked. So a release is one unlock, a death is
 //! a release, and there is no moment at which a killed process leaves anything to repair:
 //!
 //! - killed before its entry is written: a ticket or a fence is skipped, nothing else;
@@ -18,7 +18,7 @@ use std::time::SystemTime;
 
 use nix::libc;
 
-use super::kernel::{self, Access, Guarded, TicketByte};
+use super::kernel::{self, Access, Guarded, TicketBytes};
 use super::layout::{BootId, Entry, Header, INITIAL_SIZE, Record, Summary};
 use super::queue::{Ahead, Turn, turn, usage};
 use crate::{Error, Fence, Holder, Owner, Request, Resource, Status, Value, Waiter};
@@ -172,7 +172,7 @@ pub enum Step {
     /// It holds.
     Granted(Ticket, Fence),
     /// It is in the queue, and must sleep until one of these is free.
-    Waits(Ticket, Vec<TicketByte>),
+    Waits(Ticket, Vec<TicketBytes>),
     /// It would have to wait, and does not want to. Nothing was written.
     Busy(Vec<Owner>),
     /// A sync is needed first, and the caller is not where it may block. Nothing was written.
@@ -246,7 +246,7 @@ impl<'a> Critical<'a> {
         for place in &mut self.entries {
             let Some(ticket) = place.map(|entry| entry.ticket()) else { continue };
             let is_alive = own == Some(ticket)
-                || kernel::is_locked(&self.file.file, TicketByte::Alive(ticket))
+                || kernel::is_locked(&self.file.file, TicketBytes::Alive(ticket))
                     .map_err(|error| self.file.io("cannot read the locks of", error))?;
             if !is_alive {
                 *place = None;

@@ -15,27 +15,37 @@ use nix::libc;
 /// Held for microseconds, by whoever reads or writes the state.
 pub const GUARD: i64 = 1 << 40;
 
-/// Where the bytes of tickets begin: two for each.
+/// Where the bytes of tickets begin: four for each, of which three are used.
 const TICKETS: i64 = 1 << 41;
 
-/// A byte of a ticket. Tickets are never used twice, so a byte that was freed once stays free.
+/// Bytes of a ticket. Tickets are never used twice, so what was freed once stays free.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum TicketByte {
-    /// Locked as long as the ticket waits for its turn.
+pub enum TicketBytes {
+    /// The first, locked as long as the ticket waits for its turn.
     Waiting(u64),
-    /// Locked as long as the ticket is in the queue at all, waiting or holding.
+    /// The second and the third. The ticket is in the queue, waiting or holding, as long as one of
+    /// them is locked: the second by the open file that has the ticket, the third by a keeper.
     Alive(u64),
 }
 
-impl TicketByte {
-    /// Where the byte lies.
-    pub fn position(self) -> i64 {
-        let (ticket, offset) = match self {
-            Self::Waiting(ticket) => (ticket, 0),
-            Self::Alive(ticket) => (ticket, 1),
-        };
-        TICKETS + i64::try_from(ticket).map_or(i64::MAX / 4, |it| 2 * it) + offset
+impl TicketBytes {
+    /// Where they begin, and how many they are.
+    fn range(self) -> (i64, i64) {
+        match self {
+            Self::Waiting(ticket) => (first_byte(ticket), 1),
+            Self::Alive(ticket) => (first_byte(ticket) + 1, 2),
+        }
     }
+}
+
+fn first_byte(ticket: u64) -> i64 {
+    // 2^60 tickets are more than can be given out.
+    TICKETS + i64::try_from(ticket).map_or(i64::MAX / 8, |it| 4 * it)
+}
+
+/// Where the locks of those who keep a ticket alive lie.
+pub fn alive_positions(ticket: u64) -> [i64; 2] {
+    [first_byte(ticket) + 1, first_byte(ticket) + 2]
 }
 
 /// The state's guard, held until dropped.
@@ -72,14 +82,19 @@ pub enum Access {
 
 /// Locks the bytes of a new ticket. Nobody else ever locks them for writing.
 pub fn claim(file: &File, ticket: u64, waits: bool) -> io::Result<()> {
-    let alive = TicketByte::Alive(ticket).position();
-    let (first, count) = if waits { (alive - 1, 2) } else { (alive, 1) };
+    let first = first_byte(ticket);
+    let (first, count) = if waits { (first, 2) } else { (first + 1, 1) };
     Ok(set(file, libc::F_WRLCK, first, count)?)
+}
+
+/// Keeps a ticket alive that another open file has.
+pub fn keep(file: &File, ticket: u64) -> io::Result<()> {
+    Ok(set(file, libc::F_WRLCK, first_byte(ticket) + 2, 1)?)
 }
 
 /// Says that the ticket waits no longer.
 pub fn stop_waiting(file: &File, ticket: u64) -> io::Result<()> {
-    Ok(set(file, libc::F_UNLCK, TicketByte::Waiting(ticket).position(), 1)?)
+    Ok(set(file, libc::F_UNLCK, first_byte(ticket), 1)?)
 }
 
 /// Lets go of everything that this open file has locked.
@@ -87,17 +102,19 @@ pub fn release_all(file: &File) -> io::Result<()> {
     Ok(set(file, libc::F_UNLCK, 0, 0)?)
 }
 
-/// Whether some other open file has that byte. Sleepers ask for it only to read, and are not
-/// counted.
-pub fn is_locked(file: &File, byte: TicketByte) -> io::Result<bool> {
-    let mut probe = range(libc::F_RDLCK, byte.position(), 1);
+/// Whether some other open file has one of these bytes. Sleepers ask for them only to read, and are
+/// not counted.
+pub fn is_locked(file: &File, bytes: TicketBytes) -> io::Result<bool> {
+    let (start, length) = bytes.range();
+    let mut probe = range(libc::F_RDLCK, start, length);
     fcntl(file, FcntlArg::F_OFD_GETLK(&mut probe))?;
     Ok(i32::from(probe.l_type) != libc::F_UNLCK)
 }
 
-/// Sleeps until nobody else has that byte. Blocks the thread.
-pub fn sleep_until_free(file: &File, byte: TicketByte) -> io::Result<()> {
-    let wanted = range(libc::F_RDLCK, byte.position(), 1);
+/// Sleeps until nobody else has any of these bytes. Blocks the thread.
+pub fn sleep_until_free(file: &File, bytes: TicketBytes) -> io::Result<()> {
+    let (start, length) = bytes.range();
+    let wanted = range(libc::F_RDLCK, start, length);
     loop {
         match fcntl(file, FcntlArg::F_OFD_SETLKW(&wanted)) {
             Err(Errno::EINTR) => {}

@@ -34,13 +34,13 @@ use tokio::time::Instant;
 
 use self::directory::{Directory, boot_id};
 use self::file::{Critical, LockFile, Step, Terms, Ticket};
-use self::kernel::{Access, TicketByte};
+use self::kernel::{Access, TicketBytes};
 use self::layout::BootId;
 use self::processes::Processes;
 use self::sleepers::Sleepers;
 use self::watch::{Grip, Watch};
 use crate::{
-    Answer, Engine, Error, Fence, Hold, Kind, LossSignal, Owner, Patience, Request, Resource,
+    Answer, Engine, Error, Fence, Hold, Kind, Loss, LossSignal, Owner, Patience, Request, Resource,
     Status, utc,
 };
 
@@ -381,7 +381,7 @@ struct Place {
     file: Option<LockFile>,
     ticket: Ticket,
     /// What to sleep on, while it is not its turn.
-    obstacles: Vec<TicketByte>,
+    obstacles: Vec<TicketBytes>,
 }
 
 /// What became of a request.
@@ -515,6 +515,18 @@ impl Hold for Held {
         Some(self.grip().file.descriptor().as_fd())
     }
 
+    fn keeper(&self) -> Result<Option<Keeper>, Error> {
+        let Grip { file, ticket, .. } = &**self.grip();
+        let Some(second) = file.reopen()? else {
+            let loss = Loss::StateGone;
+            return Err(Error::Lost { resource: file.resource().clone(), loss });
+        };
+        let kept = kernel::keep(second.descriptor(), ticket.number);
+        let doing = || format!("cannot lock {}", file.path().display());
+        kept.map_err(|error| Error::io(doing(), error))?;
+        Ok(Some(Keeper(second)))
+    }
+
     fn abandon(mut self: Box<Self>) {
         self.inner.watch.forget(self.key);
         let (grip, fence) = (self.grip(), self.fence);
@@ -545,6 +557,34 @@ impl Drop for Held {
         {
             self.inner.check_in(grip.file);
         }
+    }
+}
+
+/// A descriptor that keeps a lock held beside that of its holder: for a process that must not let
+/// the lock become free while it has something to clean up.
+///
+/// Dropping it closes this copy; others keep the lock held.
+pub struct Keeper(LockFile);
+
+impl Keeper {
+    /// What to give to the other process.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.descriptor().as_fd()
+    }
+
+    /// Lets go, whoever else has a copy. The holder's own descriptor is another thing, and keeps
+    /// the lock held.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn release(&self) -> Result<(), Error> {
+        self.0.release()
+    }
+}
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Keeper of {}", self.0.resource())
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::kernel::{GUARD, TicketByte};
+use super::kernel::{GUARD, alive_positions};
 use crate::Process;
 
 /// By state file's inode and position of the lock, who holds it.
@@ -53,8 +53,12 @@ impl Processes {
 
     /// Who keeps a ticket of that state file alive.
     pub fn of(&self, inode: u64, ticket: u64) -> Vec<Process> {
-        let key = (inode, TicketByte::Alive(ticket).position());
-        self.0.get(&key).cloned().unwrap_or_default()
+        let positions = alive_positions(ticket).into_iter();
+        let found = positions.filter_map(|position| self.0.get(&(inode, position))).flatten();
+        let mut processes: Vec<Process> = found.cloned().collect();
+        processes.sort_by_key(|it| it.pid);
+        processes.dedup_by_key(|it| it.pid);
+        processes
     }
 }
 

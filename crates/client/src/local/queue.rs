@@ -12,7 +12,7 @@
 //! They hold when b is granted, because that is the condition for it; and later too, because
 //! nobody is ever added ahead of b, and who is ahead can only leave.
 
-use super::kernel::TicketByte;
+use super::kernel::TicketBytes;
 use crate::{Mode, Usage};
 
 /// Somebody with a lower ticket.
@@ -32,7 +32,7 @@ pub enum Turn {
     /// Take it.
     Now,
     /// Sleep until one of these is free, then look again.
-    After(Vec<TicketByte>),
+    After(Vec<TicketBytes>),
 }
 
 /// Whose turn it is, seen from a request for `mode` behind `ahead`, in order of tickets.
@@ -43,14 +43,14 @@ pub fn turn(mode: Mode, ahead: &[Ahead]) -> Turn {
     // Not at the head of the queue: nothing can change before the one in front of us is served or
     // gives up.
     if let Some(predecessor) = ahead.iter().rfind(|it| it.waits) {
-        return Turn::After(vec![TicketByte::Waiting(predecessor.ticket)]);
+        return Turn::After(vec![TicketBytes::Waiting(predecessor.ticket)]);
     }
     // At the head: only holders are in the way.
     let in_the_way = ahead.iter().filter(|it| match mode {
         Mode::Shared => it.mode != Mode::Shared,
         Mode::Exclusive | Mode::Slot { .. } => true,
     });
-    let bytes = in_the_way.map(|it| TicketByte::Alive(it.ticket));
+    let bytes = in_the_way.map(|it| TicketBytes::Alive(it.ticket));
     Turn::After(match mode {
         // All of them must go: any one will do to sleep on.
         Mode::Exclusive | Mode::Shared => bytes.rev().take(1).collect(),
@@ -107,36 +107,36 @@ mod tests {
     fn readers_go_together_but_never_past_a_waiting_writer() {
         assert_eq!(turn(SHARED, &[holds(1, SHARED), waits(2, SHARED)]), Turn::Now);
         let behind_a_writer = [holds(1, SHARED), waits(2, EXCLUSIVE)];
-        assert_eq!(turn(SHARED, &behind_a_writer), Turn::After(vec![TicketByte::Waiting(2)]));
+        assert_eq!(turn(SHARED, &behind_a_writer), Turn::After(vec![TicketBytes::Waiting(2)]));
     }
 
     #[test]
     fn a_writer_at_the_head_sleeps_on_one_reader_after_the_other() {
         let readers = [holds(1, SHARED), holds(2, SHARED)];
-        assert_eq!(turn(EXCLUSIVE, &readers), Turn::After(vec![TicketByte::Alive(2)]));
-        assert_eq!(turn(EXCLUSIVE, &readers[..1]), Turn::After(vec![TicketByte::Alive(1)]));
+        assert_eq!(turn(EXCLUSIVE, &readers), Turn::After(vec![TicketBytes::Alive(2)]));
+        assert_eq!(turn(EXCLUSIVE, &readers[..1]), Turn::After(vec![TicketBytes::Alive(1)]));
     }
 
     #[test]
     fn everybody_else_sleeps_on_the_one_in_front() {
         let queue = [holds(1, EXCLUSIVE), waits(2, EXCLUSIVE), waits(5, SHARED)];
-        assert_eq!(turn(EXCLUSIVE, &queue), Turn::After(vec![TicketByte::Waiting(5)]));
-        assert_eq!(turn(EXCLUSIVE, &queue[..2]), Turn::After(vec![TicketByte::Waiting(2)]));
+        assert_eq!(turn(EXCLUSIVE, &queue), Turn::After(vec![TicketBytes::Waiting(5)]));
+        assert_eq!(turn(EXCLUSIVE, &queue[..2]), Turn::After(vec![TicketBytes::Waiting(2)]));
     }
 
     #[test]
     fn a_reader_behind_a_writer_sleeps_on_the_writer() {
         let queue = [holds(3, EXCLUSIVE)];
-        assert_eq!(turn(SHARED, &queue), Turn::After(vec![TicketByte::Alive(3)]));
+        assert_eq!(turn(SHARED, &queue), Turn::After(vec![TicketBytes::Alive(3)]));
     }
 
     #[test]
     fn the_first_waiter_for_a_slot_takes_whichever_becomes_free() {
         let full = [holds(1, slot(2)), holds(4, slot(2))];
-        let either = vec![TicketByte::Alive(1), TicketByte::Alive(4)];
+        let either = vec![TicketBytes::Alive(1), TicketBytes::Alive(4)];
         assert_eq!(turn(slot(2), &full), Turn::After(either));
         assert_eq!(turn(slot(2), &full[1..]), Turn::Now);
         let queue = [full[0], full[1], waits(5, slot(2))];
-        assert_eq!(turn(slot(2), &queue), Turn::After(vec![TicketByte::Waiting(5)]));
+        assert_eq!(turn(slot(2), &queue), Turn::After(vec![TicketBytes::Waiting(5)]));
     }
 }

@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Notify;
 
 use super::file::{Identity, LockFile};
-use super::kernel::{self, TicketByte};
+use super::kernel::{self, TicketBytes};
 use super::start_thread;
 use crate::Error;
 
 /// A byte of a file, and those who want to know when it is free.
-type Listeners = BTreeMap<(Identity, TicketByte), Vec<Weak<Notify>>>;
+type Listeners = BTreeMap<(Identity, TicketBytes), Vec<Weak<Notify>>>;
 
 /// The sleeping threads of one engine.
 #[derive(Clone, Default)]
@@ -27,7 +27,7 @@ impl Sleepers {
     pub fn listen(
         &self,
         file: &LockFile,
-        byte: TicketByte,
+        byte: TicketBytes,
         bell: &Arc<Notify>,
     ) -> Result<(), Error> {
         let key = (file.identity(), byte);
