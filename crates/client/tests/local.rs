@@ -428,6 +428,49 @@ async fn a_damaged_or_foreign_file_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
+async fn whatever_is_in_the_file_the_answer_is_a_lock_or_damage() {
+    let world = World::new();
+    world.client.lock("x").await.unwrap().record(b"value").await.unwrap();
+    let path = world.state_file();
+    let whole = std::fs::read(&path).unwrap();
+    let mut random: u64 = 88_172_645_463_325_252;
+    let mut below = |limit: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % limit as u64).unwrap()
+    };
+    let (mut damaged, mut fine) = (0, 0);
+    for _ in 0..2000 {
+        let mut bytes = whole.clone();
+        for _ in 0..=below(4) {
+            // Mostly where something is written; often with a checksum that fits.
+            let at = [0, 1024, 2560, 4096, 4352][below(5)] + below(64);
+            bytes[at] = [0, 1, 255, u8::try_from(below(256)).unwrap()][below(4)];
+        }
+        if below(2) == 0 {
+            for (start, length) in [(0, 512), (4096, 256), (4352, 256)] {
+                let end = start + length - 4;
+                let sum = crc32fast::hash(&bytes[start..end]);
+                bytes[end..end + 4].copy_from_slice(&sum.to_le_bytes());
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        let stranger = world.stranger();
+        let answers =
+            [stranger.inspect(&lock("x")).await.map(drop), stranger.try_lock("x").await.map(drop)];
+        for answer in answers {
+            match answer {
+                Ok(()) => fine += 1,
+                Err(Error::Damaged { .. }) => damaged += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+    assert!(damaged > 500 && fine > 500, "{damaged} damaged, {fine} fine");
+}
+
+#[tokio::test]
 async fn a_file_of_another_lock_is_refused() {
     let world = World::new();
     world.client.lock("x").await.unwrap().release().await.unwrap();

@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use nix::libc;
 
 use super::kernel::{self, Access, Guarded, TicketBytes};
-use super::layout::{BootId, Entry, Header, INITIAL_SIZE, Record, Summary};
+use super::layout::{BootId, Entry, FENCE_MAX, Header, INITIAL_SIZE, Record, Summary};
 use super::queue::{Ahead, Turn, turn, usage};
 use crate::{Error, Fence, Holder, Owner, Request, Resource, Status, Value, Waiter};
 
@@ -28,9 +28,6 @@ const BLOCK: u64 = 1024;
 
 /// More tickets than a machine gives out between two restarts.
 const TICKETS_OF_A_BOOT: u64 = 1 << 32;
-
-/// Fences fit into the signed 64-bit numbers that databases have.
-const FENCE_MAX: u64 = i64::MAX as u64;
 
 /// An open state file. Everything that it locks is locked by this open file alone: two requests
 /// of one process need two of them.
@@ -220,6 +217,11 @@ impl<'a> Critical<'a> {
         if count == 1 {
             critical.take_in(entry)?;
         } else if count > 1 {
+            // The last entry may not be written yet. More than that is not a count of entries.
+            let length = file.file.metadata().map_err(|error| file.io("cannot read", error))?.len();
+            if Entry::offset(count.saturating_sub(1)) > length {
+                return Err(file.damaged("its counters are damaged"));
+            }
             let mut rest = vec![0; count * Entry::SIZE];
             let length = read_up_to(&file.file, &mut rest, Entry::offset(0));
             rest.truncate(length.map_err(|error| file.io("cannot read", error))?);
@@ -407,7 +409,7 @@ impl<'a> Critical<'a> {
         }
         self.entries[ticket.index] = Some(entry);
         self.summary.entries = u32::try_from(self.entries.len()).expect("a queue is short");
-        self.summary.version += 1;
+        self.summary.version = self.summary.version.wrapping_add(1);
         let file = &self.file.file;
         let written = if ticket.index == 0 {
             // Side by side in one page: at once.
@@ -423,7 +425,7 @@ impl<'a> Critical<'a> {
     }
 
     fn write_summary(&mut self) -> Result<(), Error> {
-        self.summary.version += 1;
+        self.summary.version = self.summary.version.wrapping_add(1);
         let written = self.file.file.write_all_at(&self.summary.encode(), Summary::OFFSET);
         written.map_err(|error| self.file.io("cannot write", error))
     }
@@ -449,7 +451,7 @@ impl<'a> Critical<'a> {
     }
 
     fn write_record(&mut self, fence: Fence, bytes: &[u8]) -> Result<(), Error> {
-        let number = self.last_record()?.map_or(1, |record| record.number + 1);
+        let number = self.last_record()?.map_or(1, |record| record.number.wrapping_add(1));
         let record = Record { number, fence, bytes: bytes.to_vec() };
         let written = self.file.file.write_all_at(&record.encode(), Record::offset(number));
         written.map_err(|error| self.file.io("cannot write", error))

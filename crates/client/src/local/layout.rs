@@ -23,6 +23,12 @@ pub const INITIAL_SIZE: usize = 8192;
 const MAGIC: [u8; 8] = *b"conclave";
 const VERSION: u32 = 1;
 
+/// More than will ever be given out.
+const TICKET_MAX: u64 = 1 << 59;
+
+/// Fences fit into the signed 64-bit numbers that databases have.
+pub const FENCE_MAX: u64 = i64::MAX as u64;
+
 /// Identifies one run of the kernel.
 pub type BootId = [u8; 16];
 
@@ -166,7 +172,7 @@ impl Summary {
         check(block).map_err(|()| "its counters are damaged")?;
         let mut boot = BootId::default();
         boot.copy_from_slice(&block[..16]);
-        Ok(Self {
+        let summary = Self {
             boot,
             last_ticket: get_u64(block, 16),
             last_fence: get_u64(block, 24),
@@ -174,7 +180,11 @@ impl Summary {
             entries: get_u32(block, 40),
             version: get_u64(block, 48),
             resigned: get_u64(block, 56),
-        })
+        };
+        let is_sane = summary.last_ticket < TICKET_MAX
+            && summary.last_fence <= summary.bound
+            && summary.bound <= FENCE_MAX;
+        if is_sane { Ok(summary) } else { Err("its counters are damaged") }
     }
 }
 
@@ -240,7 +250,7 @@ impl Entry {
             return Ok(None);
         }
         check(block).map_err(|()| "an entry of its queue is damaged")?;
-        if !(1..=3).contains(&block[28]) {
+        if !(1..=3).contains(&block[28]) || get_u64(block, 0) > TICKET_MAX {
             return Err("an entry of its queue is damaged");
         }
         Ok(Some(Self(*block)))
