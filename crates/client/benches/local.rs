@@ -137,7 +137,7 @@ fn names(directory: &Path) {
         guards.extend((0..NAMES).map(|it| client.lock(format!("name {it}")).expect("a lock")));
     });
     println!(
-        "{NAMES} names held by one process: {first:.2?} when they are new (two syncs each), \
+        "{NAMES} names held by one process: {first:.2?} when they are new (three syncs each), \
          {again:.2?} after that, {each} bytes of memory each"
     );
 }

@@ -127,6 +127,7 @@ impl Looper {
         let engine = Local::open(world.directory.path()).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
+        let (started, has_started) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let client = blocking::Client::new(engine);
             let mut count = 0;
@@ -135,9 +136,11 @@ impl Looper {
                 std::thread::sleep(hold);
                 count += 1;
                 drop(guard);
+                let _ = started.send(());
             }
             count
         });
+        has_started.recv_timeout(LONG).unwrap();
         Self { stop, thread }
     }
 

@@ -140,8 +140,10 @@ impl Ready<'_> {
     /// Waits for the lock, runs the command, and says how it ended.
     fn run(&self, request: &Request, period: Option<Duration>) -> Result<u8, Stop> {
         let resource = request.resource();
+        // Who sees already now that there is nothing to do need not wait.
         if let Some(period) = period
-            && let Some(code) = self.skip(&self.inspect(resource)?, period)
+            && let Ok(status) = self.inspect(resource)
+            && let Some(code) = self.skip(&status, period)
         {
             return Ok(code);
         }

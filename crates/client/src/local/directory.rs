@@ -32,10 +32,18 @@ impl Directory {
     pub fn open(path: &Path, allow_network: bool) -> Result<Self, Error> {
         let doing = || format!("cannot use the directory {}", path.display());
         let create = || DirBuilder::new().recursive(true).mode(0o700).create(path);
-        if !path.is_dir() {
+        let missing = path.ancestors().take_while(|it| !it.is_dir() && *it != Path::new(""));
+        let missing = missing.count();
+        if missing > 0 {
             create().map_err(|error| Error::io(doing(), error))?;
         }
         let path = path.canonicalize().map_err(|error| Error::io(doing(), error))?;
+        // What is synced in a directory is lost if the directory itself is.
+        for parent in path.ancestors().skip(1).take(missing) {
+            if let Ok(parent) = File::open(parent) {
+                parent.sync_all().map_err(|error| Error::io(doing(), error))?;
+            }
+        }
         if !allow_network {
             let found = statfs(&path).map_err(|errno| Error::io(doing(), errno))?;
             if let Some(file_system) = network_file_system(found.filesystem_type().0) {
@@ -97,15 +105,22 @@ impl Directory {
     }
 
     /// Creates the state of `resource`, or leaves the one that somebody else created meanwhile. It
-    /// is whole from the first moment at which it can be seen, and survives a loss of power.
+    /// is whole from the first moment at which it can be seen. Who takes the first fence from it
+    /// makes sure that it survives a loss of power.
     pub fn create(&self, resource: &Resource, boot: BootId) -> Result<(), Error> {
         let path = self.file_of(resource);
         let doing = || format!("cannot create {}", path.display());
         let made = (|| {
-            let fresh = self.path.join(format!(".new-{}-{:x}", std::process::id(), unique()));
             let mut options = File::options();
             options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).mode(0o666);
-            let mut file = options.open(&fresh)?;
+            let (mut file, fresh) = loop {
+                let fresh = self.path.join(format!(".new-{}-{:x}", std::process::id(), unique()));
+                match options.open(&fresh) {
+                    // Of a process with the same number: killed, or in another container.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    opened => break (opened?, fresh),
+                }
+            };
             let written = self
                 .admit_as_the_directory_does(&file)
                 .and_then(|()| file.write_all(&LockFile::initial(resource, boot)))
@@ -115,8 +130,7 @@ impl Directory {
                     done => done,
                 });
             let removed = std::fs::remove_file(&fresh);
-            written.and(removed)?;
-            File::open(&self.path)?.sync_all()
+            written.and(removed)
         })();
         made.map_err(|error| Error::io(doing(), error))
     }

@@ -14,14 +14,15 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use nix::libc;
 
 use super::kernel::{self, Access, Guarded, TicketBytes};
-use super::layout::{BootId, Entry, FENCE_MAX, Header, INITIAL_SIZE, Record, Summary};
+use super::layout::{BootId, Entry, FENCE_MAX, Flaw, Header, INITIAL_SIZE, Record, Summary};
 use super::queue::{Ahead, Turn, turn, usage};
-use crate::{Error, Fence, Holder, Owner, Request, Resource, Status, Value, Waiter};
+use crate::{Error, Fence, Holder, Kind, Loss, Owner, Request, Resource, Status, Value, Waiter};
 
 /// So many fences are reserved with one sync.
 const BLOCK: u64 = 1024;
@@ -36,6 +37,26 @@ pub struct LockFile {
     path: PathBuf,
     resource: Resource,
     identity: Identity,
+    /// Whether one of our threads is in the guard.
+    is_inside: AtomicBool,
+    /// The process that opened it.
+    pid: u32,
+}
+
+/// Keeps other threads out of the guard: the kernel keeps out other open files only.
+struct Inside<'a>(&'a AtomicBool);
+
+impl<'a> Inside<'a> {
+    fn try_enter(is_inside: &'a AtomicBool) -> Option<Self> {
+        // Made only if we are in: dropping it lets the next one in.
+        if is_inside.swap(true, Ordering::Acquire) { None } else { Some(Self(is_inside)) }
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 /// Which file this is, whatever it is called.
@@ -70,14 +91,15 @@ impl LockFile {
         if !metadata.is_file() || metadata.len() < INITIAL_SIZE as u64 {
             return Err(damaged("it is not a state file of conclave"));
         }
-        let mut block = [0; Header::SIZE];
-        file.read_exact_at(&mut block, 0).map_err(|error| Error::io(doing(), error))?;
-        let header = Header::decode(&block).map_err(damaged)?;
+        let header = read_header(&file).map_err(|error| Error::io(doing(), error))?;
+        let header = header.map_err(damaged)?;
         if header.resource != *resource {
             return Err(damaged("it is the state of another lock"));
         }
         let identity = Identity::of(&metadata);
-        Ok(Some(Self { file, path: path.to_owned(), resource: resource.clone(), identity }))
+        let (path, resource) = (path.to_owned(), resource.clone());
+        let (is_inside, pid) = (AtomicBool::new(false), std::process::id());
+        Ok(Some(Self { file, path, resource, identity, is_inside, pid }))
     }
 
     /// Whose state this is, whatever the file is called.
@@ -87,18 +109,18 @@ impl LockFile {
         let mut options = File::options();
         options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
         let file = options.open(path).map_err(|error| Error::io(doing(), error))?;
-        let mut block = [0; Header::SIZE];
-        let read = file.read_exact_at(&mut block, 0);
-        read.map_err(|_| damaged("it is not a state file of conclave"))?;
-        Ok(Header::decode(&block).map_err(damaged)?.resource)
+        let header = read_header(&file);
+        let header = header.map_err(|_| damaged("it is not a state file of conclave"))?;
+        Ok(header.map_err(damaged)?.resource)
     }
 
-    /// The bytes of a new state, with a first block of fences reserved.
+    /// The bytes of a new state. It has no fences yet: until the directory is synced it may vanish
+    /// with the next loss of power, and a fence that was given out from it would come again.
     pub fn initial(resource: &Resource, boot: BootId) -> Vec<u8> {
         let mut bytes = vec![0; INITIAL_SIZE];
-        let header = Header { resource: resource.clone(), bound: Fence(BLOCK) };
+        let header = Header { resource: resource.clone(), bound: Fence(0) };
         bytes[..Header::SIZE].copy_from_slice(&header.encode());
-        let summary = Summary { boot, bound: BLOCK, ..Summary::default() };
+        let summary = Summary { boot, ..Summary::default() };
         let offset = usize::try_from(Summary::OFFSET).expect("the summary lies in the second page");
         bytes[offset..offset + Summary::SIZE].copy_from_slice(&summary.encode());
         bytes
@@ -134,13 +156,24 @@ impl LockFile {
 
     /// Enters the guard if nobody else is in.
     pub fn try_enter(&self, access: Access) -> Result<Option<Critical<'_>>, Error> {
+        let Some(inside) = Inside::try_enter(&self.is_inside) else { return Ok(None) };
         let guard = kernel::try_guard(&self.file, access);
         let guard = guard.map_err(|error| self.io("cannot lock", error))?;
-        guard.map(|guard| Critical::read(self, guard)).transpose()
+        guard.map(|guard| Critical::read(self, inside, guard)).transpose()
+    }
+
+    /// A forked child shares this open file with its parent, and with it whatever is locked: it may
+    /// close its copy, but neither unlock nor enter.
+    pub fn check_process(&self) -> Result<(), Error> {
+        if self.pid == std::process::id() {
+            return Ok(());
+        }
+        Err(self.io("cannot use, after a fork,", io::ErrorKind::PermissionDenied.into()))
     }
 
     /// Lets go of everything.
     pub fn release(&self) -> Result<(), Error> {
+        self.check_process()?;
         kernel::release_all(&self.file).map_err(|error| self.io("cannot unlock", error))
     }
 
@@ -201,18 +234,21 @@ pub struct Critical<'a> {
     summary: Summary,
     /// As they lie in the file; `None` where nobody was or is.
     entries: Vec<Option<Entry>>,
+    // Dropped in this order.
     _guard: Guarded<'a>,
+    _inside: Inside<'a>,
 }
 
 impl<'a> Critical<'a> {
-    fn read(file: &'a LockFile, guard: Guarded<'a>) -> Result<Self, Error> {
+    fn read(file: &'a LockFile, inside: Inside<'a>, guard: Guarded<'a>) -> Result<Self, Error> {
         // The counters and the first entry: all there is, most of the time.
         let mut first = [0; Summary::SIZE + Entry::SIZE];
         let read = file.file.read_exact_at(&mut first, Summary::OFFSET);
         read.map_err(|error| file.io("cannot read", error))?;
         let (summary, entry) = first.split_first_chunk().expect("it begins with the summary");
         let summary = Summary::decode(summary).map_err(|what| file.damaged(what))?;
-        let mut critical = Self { file, summary, entries: Vec::new(), _guard: guard };
+        let entries = Vec::new();
+        let mut critical = Self { file, summary, entries, _guard: guard, _inside: inside };
         let count = summary.entries as usize;
         if count == 1 {
             critical.take_in(entry)?;
@@ -376,6 +412,14 @@ impl<'a> Critical<'a> {
         let last = self.summary.last_fence;
         let bound = last.max(header.bound.0).checked_add(BLOCK).filter(|it| *it <= FENCE_MAX);
         let bound = bound.ok_or_else(|| self.file.damaged("it has no fences left"))?;
+        if header.bound == Fence(0)
+            && let Some(directory) = self.file.path.parent()
+        {
+            // The first block of all: the file must still be found after a loss of power. Not left
+            // to whoever created it, who may have been killed; and done before the header says so.
+            let synced = File::open(directory).and_then(|it| it.sync_all());
+            synced.map_err(|error| self.file.io("cannot sync the directory of", error))?;
+        }
         header.bound = Fence(bound);
         let file = &self.file.file;
         let synced = file.write_all_at(&header.encode(), 0).and_then(|()| file.sync_data());
@@ -384,17 +428,21 @@ impl<'a> Critical<'a> {
         Ok(())
     }
 
-    /// After a loss of power the record that was being written may be torn. The other one is whole.
+    /// After a loss of power the record that was being written may be torn. The other one is whole,
+    /// unless it is an election's, of which nothing is synced, nor worth more than its leader.
     fn mend_records(&mut self) -> Result<(), Error> {
         let (even, odd) = (self.record(0), self.record(1));
-        let torn = match (even.is_err(), odd.is_err()) {
-            (false, false) => return Ok(()),
-            (true, false) => 0,
-            (false, true) => 1,
-            (true, true) => return even.map(drop),
-        };
-        let cleared = self.file.file.write_all_at(&[0; Record::SIZE], Record::offset(torn));
-        cleared.map_err(|error| self.file.io("cannot write", error))
+        if even.is_err() && odd.is_err() && self.file.resource.kind != Kind::Election {
+            return even.map(drop);
+        }
+        for (number, record) in [(0, even), (1, odd)] {
+            if record.is_err() {
+                let cleared =
+                    self.file.file.write_all_at(&[0; Record::SIZE], Record::offset(number));
+                cleared.map_err(|error| self.file.io("cannot write", error))?;
+            }
+        }
+        Ok(())
     }
 
     fn claim(&self, ticket: Ticket, waits: bool) -> Result<(), Error> {
@@ -430,11 +478,13 @@ impl<'a> Critical<'a> {
         written.map_err(|error| self.file.io("cannot write", error))
     }
 
-    /// A leader's value is there before anybody can see the leader.
+    /// A leader's value is there before anybody can see the leader. The counters come first here
+    /// too: else, if we are killed in between, the next leader has the fence of that value.
     fn write_first_value(&mut self, request: &Request, fence: Fence) -> Result<(), Error> {
         if request.value.is_empty() {
             return Ok(());
         }
+        self.write_summary()?;
         self.write_record(fence, &request.value)
     }
 
@@ -457,8 +507,13 @@ impl<'a> Critical<'a> {
         written.map_err(|error| self.file.io("cannot write", error))
     }
 
-    /// A holder writes its value.
-    pub fn publish(&mut self, fence: Fence, bytes: &[u8]) -> Result<(), Error> {
+    /// A holder writes its value, if it still is one.
+    pub fn publish(&mut self, ticket: Ticket, fence: Fence, bytes: &[u8]) -> Result<(), Error> {
+        let own = self.entries.get(ticket.index).copied().flatten();
+        if !own.is_some_and(|it| it.ticket() == ticket.number && !it.is_revoked()) {
+            let resource = self.file.resource.clone();
+            return Err(Error::Lost { resource, loss: Loss::Forced });
+        }
         self.write_record(fence, bytes)?;
         self.write_summary()
     }
@@ -469,16 +524,21 @@ impl<'a> Critical<'a> {
         self.write_summary()
     }
 
-    /// Takes the lock away from all who hold it. They are told by their entry.
-    pub fn revoke(&mut self) -> Result<(), Error> {
+    /// Takes the lock away from those of `fences` who still hold it, and returns these. They are
+    /// told by their entry.
+    pub fn revoke(&mut self, fences: &[Fence]) -> Result<Vec<Fence>, Error> {
         self.bury_the_dead(None)?;
+        let mut taken = Vec::new();
         for (index, place) in self.entries.iter_mut().enumerate() {
-            let Some(entry) = place.as_mut().filter(|it| it.fence().is_some()) else { continue };
+            let Some(entry) = place else { continue };
+            let Some(fence) = entry.fence().filter(|it| fences.contains(it)) else { continue };
             entry.revoke();
             let written = self.file.file.write_all_at(entry.encode(), Entry::offset(index));
             written.map_err(|error| self.file.io("cannot write", error))?;
+            taken.push(fence);
         }
-        self.write_summary()
+        self.write_summary()?;
+        Ok(taken)
     }
 
     /// Who holds and who waits.
@@ -515,6 +575,24 @@ impl<'a> Critical<'a> {
         let entries = self.entries.iter().flatten();
         entries.filter_map(|entry| Some((entry.fence()?, entry.ticket())))
     }
+}
+
+/// Reads the header, mostly without the guard. So it may be seen half written, for as long as its
+/// writer is not let run: what looks damaged is looked at again under the guard.
+fn read_header(file: &File) -> io::Result<Result<Header, Flaw>> {
+    let mut block = [0; Header::SIZE];
+    for _ in 0..1000 {
+        file.read_exact_at(&mut block, 0)?;
+        if Header::decode(&block).is_ok() {
+            break;
+        }
+        if let Some(_guard) = kernel::try_guard(file, Access::Read)? {
+            file.read_exact_at(&mut block, 0)?;
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(Header::decode(&block))
 }
 
 /// Reads what is there: less than asked for at the end of the file.

@@ -24,7 +24,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -81,7 +81,6 @@ struct Inner {
     idle: Mutex<Idle>,
     sleepers: Sleepers,
     watch: Arc<Watch>,
-    next_key: AtomicU64,
 }
 
 /// Open files that nobody uses right now.
@@ -129,7 +128,6 @@ impl Local {
                 idle: Mutex::new(idle),
                 sleepers: Sleepers::default(),
                 watch: Arc::new(Watch::default()),
-                next_key: AtomicU64::new(1),
             }),
         })
     }
@@ -240,17 +238,21 @@ impl Inner {
         if before.holder().is_none() {
             return Ok(before);
         }
-        let line = |what| {
-            let held = before.holders.iter().filter(|it| !it.revoked);
+        let line = |what, fences: &[Fence]| {
+            let held = before.holders.iter().filter(|it| fences.contains(&it.fence));
             let held = held.map(|it| format!("fence {} of {}", it.fence, it.owner));
             let held = held.collect::<Vec<_>>().join(", ");
             format!("{} {by} {what} {resource}: {held}", utc(SystemTime::now()))
         };
-        // Nothing is forced that cannot be put down first; and whoever holds or waits looks when
-        // the log has grown, so it must grow after the deed as well.
-        self.directory.audit(&line("forces"))?;
-        in_guard(&file, Access::Write, take_away)?;
-        self.directory.audit(&line("forced"))?;
+        // Nobody is forced who was not put down first: not those either who came meanwhile. And
+        // whoever holds or waits looks when the log has grown, so it must grow after the deed too.
+        let held = before.holders.iter().filter(|it| !it.revoked).map(|it| it.fence);
+        let held: Vec<Fence> = held.collect();
+        self.directory.audit(&line("forces", &held))?;
+        let taken = in_guard(&file, Access::Write, |critical| critical.revoke(&held))?;
+        if !taken.is_empty() {
+            self.directory.audit(&line("forced", &taken))?;
+        }
         Ok(before)
     }
 }
@@ -280,6 +282,8 @@ async fn acquire(
     let bell = Arc::new(Notify::new());
     inner.watch.add_waiter(&bell);
     inner.watch.start(&inner.directory);
+    // Whoever was in our way may have been forced before the watch knew of us: look once more.
+    bell.notify_one();
     loop {
         for byte in std::mem::take(&mut place.obstacles) {
             inner.sleepers.listen(place.file(), byte, &bell)?;
@@ -424,10 +428,9 @@ impl Place {
         let file = self.file.take().expect("a place has its file until it is dropped");
         let grip = Grip { file, ticket: self.ticket, loss: LossSignal::default() };
         let (grip, inner) = (Arc::new(grip), Arc::clone(&self.inner));
-        let key = inner.next_key.fetch_add(1, Ordering::Relaxed);
-        inner.watch.add(&grip, key);
+        let key = inner.watch.add(&grip);
         inner.watch.start(&inner.directory);
-        Box::new(Held { inner, grip: Some(grip), key, fence })
+        Box::new(Held { inner, grip: Some(grip), key, fence, is_lent: AtomicBool::new(false) })
     }
 }
 
@@ -447,6 +450,9 @@ struct Held {
     grip: Option<Arc<Grip>>,
     key: u64,
     fence: Fence,
+    /// Whether there may be copies of its descriptor. They would keep the next hold too, if the
+    /// open file were used again.
+    is_lent: AtomicBool,
 }
 
 impl Held {
@@ -457,6 +463,7 @@ impl Held {
     /// Looks whether it is still held.
     fn check(&self) -> Result<(), Error> {
         let grip = self.grip();
+        grip.file.check_process()?;
         grip.check_entry();
         grip.check_place();
         match grip.loss.get() {
@@ -465,6 +472,16 @@ impl Held {
                 Err(Error::Lost { resource: grip.file.resource().clone(), loss: loss.clone() })
             }
         }
+    }
+}
+
+impl Grip {
+    /// Puts on disk what was written, on a thread that may block.
+    async fn sync(self: &Arc<Self>) -> Result<(), Error> {
+        let grip = Arc::clone(self);
+        let doing = || format!("cannot sync {}", self.file.path().display());
+        let synced = blocking(move || Ok(grip.file.descriptor().sync_data())).await?;
+        synced.map_err(|error| Error::io(doing(), error))
     }
 }
 
@@ -480,18 +497,18 @@ impl Hold for Held {
     fn publish<'a>(&'a self, value: &'a [u8]) -> Answer<'a, ()> {
         Box::pin(async move {
             self.check()?;
-            let (grip, fence) = (self.grip(), self.fence);
+            let (grip, fence, ticket) = (self.grip(), self.fence, self.grip().ticket);
+            let is_durable = grip.file.resource().kind == Kind::Lock;
+            if is_durable {
+                // The record before this one may be of somebody who was killed before its sync. The
+                // one that is written over now must not be the last that survives a loss of power.
+                grip.sync().await?;
+            }
             let mut backoff = Backoff::new();
-            let publish = |critical: &mut Critical<'_>| critical.publish(fence, value);
+            let publish = |critical: &mut Critical<'_>| critical.publish(ticket, fence, value);
             enter(&grip.file, Access::Write, &mut backoff, publish).await?;
-            if grip.file.resource().kind == Kind::Lock {
-                let grip = Arc::clone(grip);
-                blocking(move || {
-                    let doing = || format!("cannot sync {}", grip.file.path().display());
-                    let synced = grip.file.descriptor().sync_data();
-                    synced.map_err(|error| Error::io(doing(), error))
-                })
-                .await?;
+            if is_durable {
+                grip.sync().await?;
             }
             Ok(())
         })
@@ -512,6 +529,7 @@ impl Hold for Held {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.is_lent.store(true, Ordering::Relaxed);
         Some(self.grip().file.descriptor().as_fd())
     }
 
@@ -553,6 +571,7 @@ impl Drop for Held {
         let Some(grip) = self.grip.take() else { return };
         self.inner.watch.forget(self.key);
         if grip.file.release().is_ok()
+            && !self.is_lent.load(Ordering::Relaxed)
             && let Some(grip) = Arc::into_inner(grip)
         {
             self.inner.check_in(grip.file);
@@ -603,10 +622,6 @@ fn describe(path: &Path, processes: &Processes) -> Result<Status, Error> {
         }
         Ok(status)
     })
-}
-
-fn take_away(critical: &mut Critical<'_>) -> Result<(), Error> {
-    critical.revoke()
 }
 
 fn read_status(critical: &mut Critical<'_>) -> Result<Status, Error> {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -46,8 +47,10 @@ impl Sleepers {
         };
         let this = self.clone();
         let started = start_thread("conclave-wait", move || {
-            // If the kernel refuses, waiters look for themselves, and see the same error.
-            let _ = kernel::sleep_until_free(own.descriptor(), byte);
+            if kernel::sleep_until_free(own.descriptor(), byte).is_err() {
+                // The kernel has no more locks to give. Waiters look for themselves, now and then.
+                std::thread::sleep(Duration::from_millis(20));
+            }
             drop(own);
             let woken = this.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
             for bell in woken.unwrap_or_default() {

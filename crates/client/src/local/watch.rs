@@ -18,6 +18,10 @@ use crate::{Loss, LossSignal};
 /// How long a holder may not know that its lock was taken away, roughly.
 const INTERVAL: Duration = Duration::from_millis(200);
 
+/// How often to look after somebody announced to take a lock away: it may be killed after the deed
+/// and before it said that it is done.
+const LOOKS: u32 = 25;
+
 /// How many state files are looked for each time.
 const FILES_AT_A_TIME: usize = 1000;
 
@@ -47,19 +51,30 @@ impl Grip {
 /// All that one engine holds and waits for.
 #[derive(Default)]
 pub struct Watch {
-    held: Mutex<BTreeMap<u64, Weak<Grip>>>,
+    held: Mutex<Grips>,
     waiting: Mutex<Vec<Weak<Notify>>>,
     started: OnceLock<()>,
 }
 
+/// What is held, in the order in which it was added.
+#[derive(Default)]
+struct Grips {
+    last_key: u64,
+    by_key: BTreeMap<u64, Weak<Grip>>,
+}
+
 impl Watch {
-    /// Watches over `grip` until it is forgotten.
-    pub fn add(&self, grip: &Arc<Grip>, key: u64) {
-        lock(&self.held).insert(key, Arc::downgrade(grip));
+    /// Watches over `grip` until it is forgotten under the key that is returned.
+    pub fn add(&self, grip: &Arc<Grip>) -> u64 {
+        let mut held = lock(&self.held);
+        held.last_key += 1;
+        let key = held.last_key;
+        held.by_key.insert(key, Arc::downgrade(grip));
+        key
     }
 
     pub fn forget(&self, key: u64) {
-        lock(&self.held).remove(&key);
+        lock(&self.held).by_key.remove(&key);
     }
 
     /// Rings `bell` as well when somebody's lock is taken away: it may be the waiter's turn.
@@ -82,7 +97,7 @@ impl Watch {
     /// Looks at some of the files, from the one after `last` on; returns the last one looked at.
     fn look_for_files(&self, last: u64) -> u64 {
         let some: Vec<(u64, Weak<Grip>)> = {
-            let held = lock(&self.held);
+            let held = &lock(&self.held).by_key;
             let after = held.range(last.saturating_add(1)..).chain(held.range(..=last));
             after.take(FILES_AT_A_TIME).map(|(key, grip)| (*key, Weak::clone(grip))).collect()
         };
@@ -92,11 +107,20 @@ impl Watch {
         some.last().map_or(0, |(key, _)| *key)
     }
 
-    fn look_for_revocations(&self) {
-        let all: Vec<Weak<Grip>> = lock(&self.held).values().cloned().collect();
-        for grip in all.iter().filter_map(Weak::upgrade) {
+    /// Looks at all that was added after `last`; returns the last one added.
+    fn look_for_revocations(&self, last: u64) -> u64 {
+        let (some, last): (Vec<Weak<Grip>>, u64) = {
+            let held = lock(&self.held);
+            let after = held.by_key.range(last.saturating_add(1)..);
+            (after.map(|(_, grip)| Weak::clone(grip)).collect(), held.last_key)
+        };
+        for grip in some.iter().filter_map(Weak::upgrade) {
             grip.check_entry();
         }
+        last
+    }
+
+    fn wake_waiters(&self) {
         for bell in lock(&self.waiting).iter().filter_map(Weak::upgrade) {
             bell.notify_one();
         }
@@ -104,15 +128,22 @@ impl Watch {
 }
 
 fn run(watch: &Weak<Watch>, directory: &Directory, mut heard: u64) {
-    let mut last = 0;
+    let (mut last, mut last_added, mut looks) = (0, 0, 0);
     loop {
         std::thread::sleep(INTERVAL);
         let Some(watch) = watch.upgrade() else { return };
         let length = directory.audit_length();
         if length != heard {
             heard = length;
-            watch.look_for_revocations();
+            looks = LOOKS;
         }
+        if looks > 0 {
+            looks -= 1;
+            last_added = 0;
+            watch.wake_waiters();
+        }
+        // What was added since the last look may have been taken away before it was added.
+        last_added = watch.look_for_revocations(last_added);
         last = watch.look_for_files(last);
     }
 }
