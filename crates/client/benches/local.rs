@@ -75,7 +75,7 @@ fn plain(directory: &Path) -> Duration {
     })
 }
 
-/// The eight calls that a pair needs, and nothing else.
+/// The seven calls that a pair needs, and nothing else.
 fn bare(directory: &Path) -> Duration {
     let path = directory.join("bare");
     let mut options = File::options();
@@ -87,8 +87,6 @@ fn bare(directory: &Path) -> Duration {
         for ticket in 0..i64::from(PAIRS) {
             set(&file, libc::F_WRLCK, 0, 1);
             file.read_exact_at(&mut block, 4096).expect("a read");
-            let mut probe = range(libc::F_RDLCK, 100 + ticket, 1);
-            fcntl(&file, FcntlArg::F_OFD_GETLK(&mut probe)).expect("a look");
             set(&file, libc::F_WRLCK, 101 + ticket, 1);
             file.write_all_at(&block, 4096).expect("a write");
             set(&file, libc::F_UNLCK, 0, 1);

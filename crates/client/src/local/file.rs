@@ -14,13 +14,15 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use nix::libc;
 
 use super::kernel::{self, Access, Guarded, TicketBytes};
-use super::layout::{BootId, Entry, FENCE_MAX, Flaw, Header, INITIAL_SIZE, Record, Summary};
+use super::layout::{
+    Applicant, BootId, Entry, FENCE_MAX, Flaw, Header, INITIAL_SIZE, Record, Summary,
+};
 use super::queue::{Ahead, Turn, turn, usage};
 use crate::{Error, Fence, Holder, Kind, Loss, Owner, Request, Resource, Status, Value, Waiter};
 
@@ -41,6 +43,8 @@ pub struct LockFile {
     is_inside: AtomicBool,
     /// The process that opened it.
     pid: u32,
+    /// The last ticket that it let go of; zero if none.
+    let_go: AtomicU64,
 }
 
 /// Keeps other threads out of the guard: the kernel keeps out other open files only.
@@ -99,7 +103,8 @@ impl LockFile {
         let identity = Identity::of(&metadata);
         let (path, resource) = (path.to_owned(), resource.clone());
         let (is_inside, pid) = (AtomicBool::new(false), std::process::id());
-        Ok(Some(Self { file, path, resource, identity, is_inside, pid }))
+        let let_go = AtomicU64::new(0);
+        Ok(Some(Self { file, path, resource, identity, is_inside, pid, let_go }))
     }
 
     /// Whose state this is, whatever the file is called.
@@ -169,6 +174,18 @@ impl LockFile {
             return Ok(());
         }
         Err(self.io("cannot use, after a fork,", io::ErrorKind::PermissionDenied.into()))
+    }
+
+    /// Lets go of everything: of `ticket`, which nobody else keeps.
+    pub fn release_ticket(&self, ticket: u64) -> Result<(), Error> {
+        self.release()?;
+        self.let_go.store(ticket, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The process that opened it.
+    pub fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Lets go of everything.
@@ -279,13 +296,16 @@ impl<'a> Critical<'a> {
         Ok(())
     }
 
-    /// Forgets entries whose process is gone.
+    /// Forgets entries whose process is gone, or has let go.
     fn bury_the_dead(&mut self, own: Option<u64>) -> Result<(), Error> {
+        // One call less for who locks again and again.
+        let let_go = self.file.let_go.load(Ordering::Relaxed);
         for place in &mut self.entries {
             let Some(ticket) = place.map(|entry| entry.ticket()) else { continue };
             let is_alive = own == Some(ticket)
-                || kernel::is_locked(&self.file.file, TicketBytes::Alive(ticket))
-                    .map_err(|error| self.file.io("cannot read the locks of", error))?;
+                || ticket != let_go
+                    && kernel::is_locked(&self.file.file, TicketBytes::Alive(ticket))
+                        .map_err(|error| self.file.io("cannot read the locks of", error))?;
             if !is_alive {
                 *place = None;
             }
@@ -311,7 +331,7 @@ impl<'a> Critical<'a> {
     pub fn arrive(
         &mut self,
         request: &Request,
-        owner: &Owner,
+        owner: &Applicant<'_>,
         terms: Terms,
     ) -> Result<Step, Error> {
         self.bury_the_dead(None)?;

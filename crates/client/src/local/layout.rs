@@ -188,6 +188,15 @@ impl Summary {
     }
 }
 
+/// Who asks for a ticket.
+#[derive(Clone, Copy)]
+pub struct Applicant<'a> {
+    pub label: &'a str,
+    pub host: &'a str,
+    pub pid: u32,
+    pub since: SystemTime,
+}
+
 /// One who holds or waits. Kept as it lies in the file: most are looked at only for their ticket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Entry([u8; Entry::SIZE]);
@@ -203,8 +212,8 @@ impl Entry {
         Summary::OFFSET + (Summary::SIZE + index * Self::SIZE) as u64
     }
 
-    /// Who asks for a ticket, and how. `fence` is zero while it waits.
-    pub fn new(ticket: u64, fence: u64, mode: Mode, owner: &Owner) -> Self {
+    /// A new ticket. `fence` is zero while it waits.
+    pub fn new(ticket: u64, fence: u64, mode: Mode, owner: &Applicant<'_>) -> Self {
         let mut block = [0; Self::SIZE];
         put_u64(&mut block, 0, ticket);
         put_u32(&mut block, 24, owner.pid);
@@ -215,8 +224,8 @@ impl Entry {
         };
         block[28] = kind;
         put_u32(&mut block, 32, slots);
-        let label = shorten(&owner.label, LABEL_MAX);
-        let host = shorten(&owner.host, Self::HOST_MAX);
+        let label = shorten(owner.label, LABEL_MAX);
+        let host = shorten(owner.host, Self::HOST_MAX);
         block[30] = u8::try_from(label.len()).expect("a label has at most 128 bytes");
         block[31] = u8::try_from(host.len()).expect("a host has at most 64 bytes here");
         block[Self::LABEL..Self::LABEL + label.len()].copy_from_slice(label.as_bytes());
@@ -335,9 +344,11 @@ fn get_u32(block: &[u8], at: usize) -> u32 {
 mod tests {
     use super::*;
 
-    fn owner() -> Owner {
+    const LABEL: &str = "a label of some length, with an é in it";
+
+    fn applicant() -> Applicant<'static> {
         let since = SystemTime::UNIX_EPOCH + Duration::from_nanos(1_700_000_000_123_456_789);
-        Owner { label: "é".repeat(64), host: "host".into(), pid: 4711, since }
+        Applicant { label: LABEL, host: "host", pid: 4711, since }
     }
 
     #[test]
@@ -362,11 +373,12 @@ mod tests {
         assert_eq!(Summary::decode(&summary.encode()), Ok(summary));
 
         for mode in [Mode::Exclusive, Mode::Shared, Mode::Slot { of: NonZeroU32::MAX }] {
-            let entry = Entry::new(5, 0, mode, &owner());
+            let entry = Entry::new(5, 0, mode, &applicant());
             let mut read = Entry::decode(entry.encode()).unwrap().unwrap();
             assert_eq!((read.ticket(), read.fence(), read.mode()), (5, None, mode));
-            assert_eq!(read.owner(), owner());
-            read.grant(8, owner().since);
+            let (label, host, since) = (LABEL.into(), "host".into(), applicant().since);
+            assert_eq!(read.owner(), Owner { label, host, pid: 4711, since });
+            read.grant(8, since);
             read.revoke();
             let read = Entry::decode(read.encode()).unwrap().unwrap();
             assert_eq!((read.fence(), read.is_revoked()), (Some(Fence(8)), true));
@@ -379,7 +391,7 @@ mod tests {
         let resource = Resource::lock(Name::new("x").unwrap());
         let header = Header { resource, bound: Fence(1024) }.encode();
         let summary = Summary::default().encode();
-        let entry = *Entry::new(1, 1, Mode::Exclusive, &owner()).encode();
+        let entry = *Entry::new(1, 1, Mode::Exclusive, &applicant()).encode();
         let record = Record { number: 1, fence: Fence(1), bytes: b"v".to_vec() }.encode();
         let each_bit = |length: usize| (0..length * 8).map(|bit| (bit / 8, 1 << (bit % 8)));
         for (at, bit) in each_bit(Header::SIZE) {

@@ -8,9 +8,9 @@
 //! this machine that keeps what was synced; 512-byte sectors written whole; a boot id that changes
 //! with every start of the kernel. Not assumed: clocks, or that anybody dies politely.
 //!
-//! What costs what, uncontended: to lock, take the guard, read, see that the last ticket is dead,
-//! see that the file is in place, claim the ticket, write, leave the guard: seven system calls. To
-//! unlock, one. One sync for every 1,024 grants.
+//! What costs what, uncontended: to lock, take the guard, read, see that the last ticket is dead
+//! (unless it was our own), claim the ticket, write, leave the guard, see that the file is in place:
+//! seven system calls. To unlock, one. One sync for every 1,024 grants.
 
 mod directory;
 mod file;
@@ -35,12 +35,12 @@ use tokio::time::Instant;
 use self::directory::{Directory, boot_id};
 use self::file::{Critical, LockFile, Step, Terms, Ticket};
 use self::kernel::{Access, TicketBytes};
-use self::layout::BootId;
+use self::layout::{Applicant, BootId};
 use self::processes::Processes;
 use self::sleepers::Sleepers;
 use self::watch::{Grip, Watch};
 use crate::{
-    Answer, Engine, Error, Fence, Hold, Kind, Loss, LossSignal, Owner, Patience, Request, Resource,
+    Answer, Engine, Error, Fence, Hold, Kind, Loss, LossSignal, Patience, Request, Resource,
     Status, utc,
 };
 
@@ -185,11 +185,11 @@ impl Engine for Local {
 }
 
 impl Inner {
-    fn owner(&self, request: &Request) -> Owner {
-        Owner {
-            label: request.label.clone(),
-            host: self.host.clone(),
-            pid: std::process::id(),
+    fn applicant<'a>(&'a self, request: &'a Request, file: &LockFile) -> Applicant<'a> {
+        Applicant {
+            label: &request.label,
+            host: &self.host,
+            pid: file.pid(),
             since: SystemTime::now(),
         }
     }
@@ -215,7 +215,8 @@ impl Inner {
     /// Keeps an open file, which locks nothing, for the next request.
     fn check_in(&self, file: LockFile) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.pid != std::process::id() || idle.count >= IDLE_MAX {
+        // It was let go of, so it is of this process.
+        if idle.count >= IDLE_MAX {
             return;
         }
         idle.count += 1;
@@ -282,8 +283,6 @@ async fn acquire(
     let bell = Arc::new(Notify::new());
     inner.watch.add_waiter(&bell);
     inner.watch.start(&inner.directory);
-    // Whoever was in our way may have been forced before the watch knew of us: look once more.
-    bell.notify_one();
     loop {
         for byte in std::mem::take(&mut place.obstacles) {
             inner.sleepers.listen(place.file(), byte, &bell)?;
@@ -311,7 +310,6 @@ async fn arrive(
     deadline: Option<Instant>,
 ) -> Result<Progress, Error> {
     let mut backoff = Backoff::until(deadline);
-    let owner = inner.owner(request);
     loop {
         let Some(file) = inner.check_out(&request.resource)? else {
             let (inner, resource) = (Arc::clone(inner), request.resource.clone());
@@ -321,12 +319,14 @@ async fn arrive(
         let terms = inner.terms(may_wait, false);
         // Beyond this point the file may have a ticket: whoever drops the place gives it back.
         let mut place = Place::new(inner, file);
+        let owner = inner.applicant(request, place.file());
         let arrive = |critical: &mut Critical<'_>| critical.arrive(request, &owner, terms);
         let mut step = enter(place.file(), Access::Write, &mut backoff, arrive).await?;
         if matches!(step, Step::NeedsSync) {
-            let (request, owner) = (request.clone(), owner.clone());
+            let request = request.clone();
             let terms = Terms { may_sync: true, ..terms };
             (place, step) = blocking(move || {
+                let owner = place.inner.applicant(&request, place.file());
                 let arrive = |critical: &mut Critical<'_>| critical.arrive(&request, &owner, terms);
                 let step = in_guard(place.file(), Access::Write, arrive)?;
                 Ok((place, step))
@@ -437,7 +437,8 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // A file that cannot be unlocked is closed instead, which unlocks it too.
-        if let Some(file) = self.file.take().filter(|file| file.release().is_ok()) {
+        let ticket = self.ticket.number;
+        if let Some(file) = self.file.take().filter(|file| file.release_ticket(ticket).is_ok()) {
             self.inner.check_in(file);
         }
     }
@@ -450,8 +451,8 @@ struct Held {
     grip: Option<Arc<Grip>>,
     key: u64,
     fence: Fence,
-    /// Whether there may be copies of its descriptor. They would keep the next hold too, if the
-    /// open file were used again.
+    /// Whether there may be copies of its descriptor, or a keeper. Copies would keep the next hold
+    /// too, if the open file were used again; and a keeper may outlive us.
     is_lent: AtomicBool,
 }
 
@@ -534,6 +535,7 @@ impl Hold for Held {
     }
 
     fn keeper(&self) -> Result<Option<Keeper>, Error> {
+        self.is_lent.store(true, Ordering::Relaxed);
         let Grip { file, ticket, .. } = &**self.grip();
         let Some(second) = file.reopen()? else {
             let loss = Loss::StateGone;
@@ -570,8 +572,9 @@ impl Drop for Held {
     fn drop(&mut self) {
         let Some(grip) = self.grip.take() else { return };
         self.inner.watch.forget(self.key);
-        if grip.file.release().is_ok()
-            && !self.is_lent.load(Ordering::Relaxed)
+        let is_lent = self.is_lent.load(Ordering::Relaxed);
+        if grip.file.release_ticket(grip.ticket.number).is_ok()
+            && !is_lent
             && let Some(grip) = Arc::into_inner(grip)
         {
             self.inner.check_in(grip.file);

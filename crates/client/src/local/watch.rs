@@ -128,7 +128,8 @@ impl Watch {
 }
 
 fn run(watch: &Weak<Watch>, directory: &Directory, mut heard: u64) {
-    let (mut last, mut last_added, mut looks) = (0, 0, 0);
+    // At first as if the log had just grown: it may have, before we knew of those who wait.
+    let (mut last, mut last_added, mut looks) = (0, 0, LOOKS);
     loop {
         std::thread::sleep(INTERVAL);
         let Some(watch) = watch.upgrade() else { return };
