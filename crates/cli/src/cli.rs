@@ -16,8 +16,8 @@ pub use service::{
     LocksArgs, ManArgs, ObserveArgs, UnlockArgs, duration,
 };
 
-/// A lock that only one holds and a leader that only one is, on THIS MACHINE ONLY; and a lab for the
-/// algorithms behind them.
+/// A lock that only one holds and a leader that only one is, on THIS MACHINE ONLY; and a lab for
+/// the algorithms behind them.
 ///
 /// Locks need no server (engine local): they are kernel locks below a directory of yours, and other
 /// machines do not see them.

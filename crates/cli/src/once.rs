@@ -1,7 +1,7 @@
 //! At most one completed run per period, whoever comes first.
 //!
-//! The holder keeps a record with the lock: who ran the command, from when to when. Whoever gets the
-//! lock next looks there first. Only the lock's holder reads and writes it, so nobody can slip in
+//! The holder keeps a record with the lock: who ran the command, from when to when. Whoever gets
+//! the lock next looks there first. Only the lock's holder writes it, so nobody can slip in
 //! between.
 //!
 //! Two clocks are never quite the same, and cron is never quite punctual: a run that was started

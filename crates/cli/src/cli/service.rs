@@ -14,7 +14,8 @@ use crate::wrapper::OnLost;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// Where the lock lives: local (this machine only) [default: local, unless a cell is configured]
+    /// Where the lock lives: local (this machine only) [default: local, unless a cell is
+    /// configured]
     #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
     /// The directory of the engine local [default: $CONCLAVE_DIR, or conclave below

@@ -4,8 +4,8 @@
 //! descriptor. Three parties have one:
 //!
 //! - the wrapper (this process), until [`run`] has returned and the caller closes it;
-//! - the guard, from before the command's start until no member of the command's group lives; it may
-//!   have a descriptor of its own, [`Job::guard_lock`], that keeps the same lock held;
+//! - the guard, from before the command's start until no member of the command's group lives; it
+//!   may have a descriptor of its own, [`Job::guard_lock`], that keeps the same lock held;
 //! - the command and what it starts, unless it shall not inherit it. Programs may close it, so
 //!   nothing relies on these copies but the cases named below.
 //!

@@ -1,6 +1,5 @@
 //! Many processes at once, some of them killed.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::*;
@@ -11,27 +10,21 @@ const PROCESSES: usize = 200;
 const ADD: &str = r#"grep -q "^$ID " sum 2>/dev/null && exit 0
     cat sum 2>/dev/null > copy; echo "$ID $CONCLAVE_FENCE" >> copy; sleep 0.005; mv copy sum"#;
 
-/// Lets 200 processes add their line, again if they were killed; returns who added with which fence.
+/// Lets 200 processes at once add their line, again if they were killed; returns who added with
+/// which fence.
 fn add_up(world: &World, while_they_run: impl FnOnce(&AtomicBool) + Send) -> Vec<(usize, u64)> {
-    let next = Mutex::new(0..PROCESSES);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let other = scope.spawn(|| while_they_run(&done));
-        // So many at a time as a machine with few cores can start.
-        let workers: Vec<_> = (0..40)
-            .map(|_| {
-                scope.spawn(|| {
-                    loop {
-                        let Some(id) = next.lock().unwrap().next() else { return };
-                        let add = || {
-                            let mut command = world.conclave(&["lock", "sum", "-c", ADD]);
-                            command.env("ID", id.to_string()).stderr(Stdio::null());
-                            command.status().unwrap().code()
-                        };
-                        eventually("a process that is not killed", || {
-                            (add() == Some(0)).then_some(())
-                        });
-                    }
+        let workers: Vec<_> = (0..PROCESSES)
+            .map(|id| {
+                scope.spawn(move || {
+                    let add = || {
+                        let mut command = world.conclave(&["lock", "sum", "-c", ADD]);
+                        command.env("ID", id.to_string()).stderr(Stdio::null());
+                        command.status().unwrap().code()
+                    };
+                    eventually("a process that is not killed", || (add() == Some(0)).then_some(()));
                 })
             })
             .collect();

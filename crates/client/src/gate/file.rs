@@ -155,9 +155,9 @@ impl FileGate {
         self.replace_data(contents).map_err(io_error("replacing", &self.path))
     }
 
-    /// Reads the file, `None` if there is none, and announces the fence: whoever has a lower one can
-    /// no longer write. So what was read stays true until a later holder comes: read through the
-    /// gate what you are going to [`replace`](Self::replace).
+    /// Reads the file, `None` if there is none, and announces the fence: whoever has a lower one
+    /// can no longer write. So what was read stays true until a later holder comes: read through
+    /// the gate what you are going to [`replace`](Self::replace).
     ///
     /// # Errors
     /// If the fence is late, the side file is damaged, or the system fails.

@@ -1,8 +1,8 @@
 //! One lock's state file, and what is done to it under its guard.
 //!
 //! *The kernel's locks are the truth, the file is only order and description.* An entry counts as
-//! long as the kernel says that a byte of its ticket is locked. So a release is one unlock, a death is
-//! a release, and there is no moment at which a killed process leaves anything to repair:
+//! long as the kernel says that a byte of its ticket is locked. So a release is one unlock, a death
+//! is a release, and there is no moment at which a killed process leaves anything to repair:
 //!
 //! - killed before its entry is written: a ticket or a fence is skipped, nothing else;
 //! - killed later, waiting or holding: the kernel frees its bytes, the entry is dead.

@@ -9,8 +9,8 @@
 //! with every start of the kernel. Not assumed: clocks, or that anybody dies politely.
 //!
 //! What costs what, uncontended: to lock, take the guard, read, see that the last ticket is dead
-//! (unless it was our own), claim the ticket, write, leave the guard, see that the file is in place:
-//! seven system calls. To unlock, one. One sync for every 1,024 grants.
+//! (unless it was our own), claim the ticket, write, leave the guard, see that the file is in
+//! place: seven system calls. To unlock, one. One sync for every 1,024 grants.
 
 mod directory;
 mod file;
