@@ -162,7 +162,7 @@ impl Ready<'_> {
         }
         let started = once::milliseconds(once::now());
         let owner = self.owner();
-        let finished = self.supervise(&guard, &owner)?;
+        let mut finished = self.supervise(&guard, &owner)?;
         let mut recorded = Ok(());
         if period.is_some() && matches!(finished.ended, Ended::Exited(0)) {
             let run = Run { owner, started, ended: once::milliseconds(once::now()) };
@@ -176,6 +176,8 @@ impl Ready<'_> {
         }
         // Closed, not unlocked: what inherited the descriptor and left the group keeps it held.
         guard.abandon();
+        // Only now: whoever is next need not wait for the death of our guard process.
+        drop(finished.guard.take());
         recorded.map_err(Stop::engine)?;
         self.code(&finished)
     }

@@ -42,8 +42,8 @@ const DEATHS_WORTH_A_WARNING: u32 = 3;
 pub struct GuardLock<'a> {
     /// A descriptor whose copies keep the lock held. It is close-on-exec.
     pub descriptor: BorrowedFd<'a>,
-    /// Lets go of it in all copies at once, if it is not also the command's. Then nobody has to
-    /// wait for the guard's death.
+    /// Lets go of it in all copies at once, if it is not also the command's. Then whoever is next
+    /// need not wait for the guard's death.
     pub let_go: Option<&'a dyn Fn()>,
 }
 
@@ -55,6 +55,19 @@ pub(super) struct Guard<'a> {
     running: Option<Running>,
     last_start: Instant,
     deaths_in_a_row: u32,
+}
+
+/// A guard that is dying. To die takes a while, on a busy machine a long one; dropping this waits for
+/// it, so that nothing of it is left.
+#[derive(Debug)]
+pub struct Dismissed(Option<Pid>);
+
+impl Drop for Dismissed {
+    fn drop(&mut self) {
+        if let Some(pid) = self.0 {
+            while waitpid(pid, None) == Err(Errno::EINTR) {}
+        }
+    }
 }
 
 struct Running {
@@ -140,25 +153,31 @@ impl<'a> Guard<'a> {
     }
 
     /// Ends the guard. It does not keep the lock held any more when this returns.
-    pub(super) fn dismiss(mut self) {
-        if let Some(running) = self.running.take() {
-            let _ = kill(running.pid, Signal::SIGKILL);
-            // To die takes a while, on a busy machine a long one.
-            if let Some(let_go) = self.lock.and_then(|lock| lock.let_go) {
-                return let_go();
+    pub(super) fn dismiss(mut self) -> Dismissed {
+        let Some(running) = self.running.take() else { return Dismissed(None) };
+        let _ = kill(running.pid, Signal::SIGKILL);
+        let dying = Dismissed(Some(running.pid));
+        match self.lock.and_then(|lock| lock.let_go) {
+            Some(let_go) => {
+                let_go();
+                dying
             }
-            while waitpid(running.pid, None) == Err(Errno::EINTR) {}
+            // Only its death closes its copy.
+            None => {
+                drop(dying);
+                Dismissed(None)
+            }
         }
     }
 
     /// Leaves the guard behind, to hold the lock until the last member of the group has ended.
-    /// False if that has happened before a guard could be had.
-    pub(super) fn leave_behind(mut self, members: &mut Members) -> bool {
+    /// Dismisses it if that has happened before a guard could be had.
+    pub(super) fn leave_behind(mut self, members: &mut Members) -> Option<Dismissed> {
         loop {
             if let Some(running) = &self.running
                 && running.order(LINGER).is_ok()
             {
-                return true;
+                return None;
             }
             // Killed, then. The lock may not be let go before there is another one.
             self.notice_death();
@@ -167,8 +186,7 @@ impl<'a> Guard<'a> {
                 sleep(BETWEEN_STARTS);
             }
             if !members.any_lives() {
-                self.dismiss();
-                return false;
+                return Some(self.dismiss());
             }
         }
     }

@@ -57,7 +57,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 
 use group::{Group, Members, ending_signal};
 use guard::Guard;
-pub use guard::{GUARD_VARIABLE, GUARD_WORD, GuardLock, guard_main};
+pub use guard::{Dismissed, GUARD_VARIABLE, GUARD_WORD, GuardLock, guard_main};
 use loss::Ending;
 use signals::Signals;
 use spawn::{Start, spawn};
@@ -125,6 +125,9 @@ pub struct Finished {
     pub lost: Option<String>,
     /// Processes that the command has left behind live, and the lock stays held until they end.
     pub lingers: bool,
+    /// The guard, if it is not left behind. To drop it is to wait for its death: let go of the lock
+    /// first, so that whoever is next need not wait for that.
+    pub guard: Option<Dismissed>,
 }
 
 /// Runs the command of `job` to its end.
@@ -145,9 +148,9 @@ pub fn run(mut job: Job<'_>) -> io::Result<Finished> {
     let leader = match spawn(&job.command, &start) {
         Ok(leader) => leader,
         Err(error) => {
-            guard.dismiss();
+            let guard = guard.dismiss();
             let ended = why_not_started(error)?;
-            return Ok(Finished { ended, lost: None, lingers: false });
+            return Ok(Finished { ended, lost: None, lingers: false, guard: Some(guard) });
         }
     };
     let group = Group::led_by(leader).ok_or_else(|| io::Error::other("no process group"))?;
@@ -165,8 +168,8 @@ pub fn run(mut job: Job<'_>) -> io::Result<Finished> {
     };
     let ended = wrapper.supervise(&mut guard)?;
     wrapper.take_terminal();
-    let lingers = wrapper.close(guard);
-    Ok(Finished { ended, lost: wrapper.lost, lingers })
+    let (lingers, guard) = wrapper.close(guard);
+    Ok(Finished { ended, lost: wrapper.lost, lingers, guard })
 }
 
 /// Errors that are about us rather than about the program stay errors.
@@ -354,19 +357,18 @@ impl Wrapper<'_> {
     }
 
     /// Reaps the command and parts with the guard. True if members of the group live on.
-    fn close(&self, guard: Guard<'_>) -> bool {
+    fn close(&self, guard: Guard<'_>) -> (bool, Option<Dismissed>) {
         let leader = self.group.id();
         while waitid(Id::Pid(leader), WaitPidFlag::WEXITED) == Err(Errno::EINTR) {}
         let mut members = Members::of(self.group);
         if !members.any_lives() {
-            guard.dismiss();
-            return false;
+            return (false, Some(guard.dismiss()));
         }
         if self.job.lock.is_none() {
-            guard.dismiss();
-            return true;
+            return (true, Some(guard.dismiss()));
         }
-        guard.leave_behind(&mut members)
+        let dismissed = guard.leave_behind(&mut members);
+        (dismissed.is_none(), dismissed)
     }
 }
 

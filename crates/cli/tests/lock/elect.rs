@@ -14,7 +14,7 @@ fn observers_follow_leaders_that_resign_die_and_are_replaced() {
     assert_eq!(next()["event"], "vacant");
 
     let text = "echo $CONCLAVE_FENCE > in.one; read x < stop";
-    assert!(Command::new("mkfifo").arg(world.file("stop")).status().unwrap().success());
+    world.make_pipe("stop");
     let one = world.start(&["elect", "primary", "--value", "db1:5432", "-c", text]);
     world.wait_for_file("in.one");
     let seen = next();

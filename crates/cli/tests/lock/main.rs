@@ -85,6 +85,11 @@ impl World {
         })
     }
 
+    /// What reads from it waits until somebody writes.
+    fn make_pipe(&self, name: &str) {
+        assert!(Command::new("mkfifo").arg(self.file(name)).status().unwrap().success());
+    }
+
     fn wait_until_free(&self, name: &str) {
         eventually("the lock to be free", || self.status(name).holders.is_empty().then_some(()));
     }

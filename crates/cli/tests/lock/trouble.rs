@@ -81,18 +81,18 @@ fn on_loss_the_whole_family_ends() {
 fn a_loss_can_be_ignored() {
     let world = World::new();
     let text = "echo $$ > child; read x < go; exit 5";
-    let fifo = Command::new("mkfifo").arg(world.file("go")).status().unwrap();
-    assert!(fifo.success());
-    let wrapper = world.start(&["lock", "--on-lost", "ignore", "x", "-c", text]);
+    world.make_pipe("go");
+    let mut command = world.conclave(&["lock", "--on-lost", "ignore", "x", "-c", text]);
+    let said = std::fs::File::create(world.file("said")).unwrap();
+    let mut wrapper = Running(command.stdout(Stdio::null()).stderr(said).spawn().unwrap());
     read_pid(&world.file("child"));
     assert_eq!(world.code(&["unlock", "--force", "x"]), Some(0));
     // Taken by another while the first still runs: that is what was asked for.
     assert_eq!(world.code(&["lock", "-w", "10", "x", "true"]), Some(0));
-    std::thread::sleep(Duration::from_millis(500));
+    let line = world.wait_for_file("said");
+    assert!(line.contains("lost"), "{line}");
     std::fs::write(world.file("go"), "\n").unwrap();
-    let (status, said) = wrapper.finish();
-    assert_eq!(status.code(), Some(5), "{said}");
-    assert!(said.contains("lost"), "{said}");
+    assert_eq!(wrapper.wait().code(), Some(5));
 }
 
 #[test]
@@ -107,9 +107,11 @@ fn a_removed_state_file_is_a_loss() {
 #[test]
 fn a_stopped_wrapper_keeps_the_lock_and_goes_on_where_it_was() {
     let world = World::new();
-    let wrapper = world.start(&["lock", "x", "-c", "echo $$ > child; sleep 0.2; exit 9"]);
+    world.make_pipe("go");
+    let wrapper = world.start(&["lock", "x", "-c", "echo $$ > child; read x < go; exit 9"]);
     let child = read_pid(&world.file("child"));
     wrapper.signal(Signal::SIGSTOP);
+    std::fs::write(world.file("go"), "\n").unwrap();
     wait_until_dead(child);
     assert_eq!(world.code(&["lock", "-n", "x", "true"]), Some(1), "though the command has ended");
     let listed = String::from_utf8(world.run(&["locks"]).stdout).unwrap();
