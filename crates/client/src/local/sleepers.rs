@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::file::{Identity, LockFile};
 use super::kernel::{self, TicketBytes};
-use super::start_thread;
+use super::threads::start_thread;
 use crate::Error;
 
 /// A byte of a file, and those who want to know when it is free.

@@ -1,0 +1,188 @@
+//! Something held.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Inner;
+use super::enter::{Backoff, enter};
+use super::file::{Critical, LockFile, Ticket};
+use super::kernel::{self, Access};
+use super::threads::blocking;
+use super::watch::Grip;
+use crate::{Answer, Error, Fence, Hold, Kind, Loss, LossSignal};
+
+/// A lock that is held.
+pub struct Held {
+    inner: Arc<Inner>,
+    /// `None` only when it is being dropped.
+    grip: Option<Arc<Grip>>,
+    key: u64,
+    fence: Fence,
+    /// Whether there may be copies of its descriptor, or a keeper. Copies would keep the next hold
+    /// too, if the open file were used again; and a keeper may outlive us.
+    is_lent: AtomicBool,
+}
+
+impl Held {
+    /// Begins to watch over it.
+    pub fn new(inner: &Arc<Inner>, file: LockFile, ticket: Ticket, fence: Fence) -> Self {
+        let grip = Arc::new(Grip { file, ticket, loss: LossSignal::default() });
+        let key = inner.watch.add(&grip);
+        inner.watch.start(&inner.directory);
+        let is_lent = AtomicBool::new(false);
+        Self { inner: Arc::clone(inner), grip: Some(grip), key, fence, is_lent }
+    }
+
+    fn grip(&self) -> &Arc<Grip> {
+        self.grip.as_ref().expect("a hold has its grip until it is dropped")
+    }
+
+    /// Looks whether it is still held.
+    fn check(&self) -> Result<(), Error> {
+        let grip = self.grip();
+        grip.file.check_process()?;
+        grip.check_entry();
+        grip.check_place();
+        match grip.loss.get() {
+            None => Ok(()),
+            Some(loss) => {
+                Err(Error::Lost { resource: grip.file.resource().clone(), loss: loss.clone() })
+            }
+        }
+    }
+}
+
+impl Grip {
+    /// Puts on disk what was written, on a thread that may block.
+    async fn sync(self: &Arc<Self>) -> Result<(), Error> {
+        let grip = Arc::clone(self);
+        let doing = || format!("cannot sync {}", self.file.path().display());
+        let synced = blocking(move || Ok(grip.file.descriptor().sync_data())).await?;
+        synced.map_err(|error| Error::io(doing(), error))
+    }
+}
+
+impl Hold for Held {
+    fn fence(&self) -> Fence {
+        self.fence
+    }
+
+    fn loss(&self) -> &LossSignal {
+        &self.grip().loss
+    }
+
+    fn publish<'a>(&'a self, value: &'a [u8]) -> Answer<'a, ()> {
+        Box::pin(async move {
+            self.check()?;
+            let (grip, fence, ticket) = (self.grip(), self.fence, self.grip().ticket);
+            let is_durable = grip.file.resource().kind == Kind::Lock;
+            if is_durable {
+                // The record before this one may be of somebody who was killed before its sync. The
+                // one that is written over now must not be the last that survives a loss of power.
+                grip.sync().await?;
+            }
+            let mut backoff = Backoff::new();
+            let publish = |critical: &mut Critical<'_>| critical.publish(ticket, fence, value);
+            enter(&grip.file, Access::Write, &mut backoff, publish).await?;
+            if is_durable {
+                grip.sync().await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn release(self: Box<Self>) -> Answer<'static, ()> {
+        Box::pin(async move {
+            self.check()?;
+            let (grip, fence) = (self.grip(), self.fence);
+            if grip.file.resource().kind == Kind::Election {
+                let mut backoff = Backoff::new();
+                let resign = |critical: &mut Critical<'_>| critical.resign(fence);
+                // It ends all the same; only the word that it was on purpose would be missing.
+                let _ = enter(&grip.file, Access::Write, &mut backoff, resign).await;
+            }
+            grip.file.release()
+        })
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.is_lent.store(true, Ordering::Relaxed);
+        Some(self.grip().file.descriptor().as_fd())
+    }
+
+    fn keeper(&self) -> Result<Option<Keeper>, Error> {
+        self.is_lent.store(true, Ordering::Relaxed);
+        let Grip { file, ticket, .. } = &**self.grip();
+        let Some(second) = file.reopen()? else {
+            let loss = Loss::StateGone;
+            return Err(Error::Lost { resource: file.resource().clone(), loss });
+        };
+        let kept = kernel::keep(second.descriptor(), ticket.number);
+        let doing = || format!("cannot lock {}", file.path().display());
+        kept.map_err(|error| Error::io(doing(), error))?;
+        Ok(Some(Keeper(second)))
+    }
+
+    fn abandon(mut self: Box<Self>) {
+        self.inner.watch.forget(self.key);
+        let (grip, fence) = (self.grip(), self.fence);
+        if grip.file.resource().kind == Kind::Election {
+            // As above: only the word would be missing. Who keeps it held goes on leading.
+            for _ in 0..100 {
+                match grip.file.try_enter(Access::Write) {
+                    Ok(None) => std::thread::yield_now(),
+                    Ok(Some(mut critical)) => {
+                        let _ = critical.resign(fence);
+                        break;
+                    }
+                    Err(_) => break,
+                }
+            }
+        }
+        // Closed, not unlocked.
+        self.grip = None;
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Some(grip) = self.grip.take() else { return };
+        self.inner.watch.forget(self.key);
+        let is_lent = self.is_lent.load(Ordering::Relaxed);
+        if grip.file.release_ticket(grip.ticket.number).is_ok()
+            && !is_lent
+            && let Some(grip) = Arc::into_inner(grip)
+        {
+            self.inner.check_in(grip.file);
+        }
+    }
+}
+
+/// A descriptor that keeps a lock held beside that of its holder: for a process that must not let
+/// the lock become free while it has something to clean up.
+///
+/// Dropping it closes this copy; others keep the lock held.
+pub struct Keeper(LockFile);
+
+impl Keeper {
+    /// What to give to the other process.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.descriptor().as_fd()
+    }
+
+    /// Lets go, whoever else has a copy. The holder's own descriptor is another thing, and keeps
+    /// the lock held.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn release(&self) -> Result<(), Error> {
+        self.0.release()
+    }
+}
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Keeper of {}", self.0.resource())
+    }
+}
