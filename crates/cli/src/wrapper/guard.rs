@@ -57,8 +57,8 @@ pub(super) struct Guard<'a> {
     deaths_in_a_row: u32,
 }
 
-/// A guard that is dying. To die takes a while, on a busy machine a long one; dropping this waits for
-/// it, so that nothing of it is left.
+/// A guard that is dying. To die takes a while, on a busy machine a long one; dropping this waits
+/// for it, so that nothing of it is left.
 #[derive(Debug)]
 pub struct Dismissed(Option<Pid>);
 
