@@ -63,9 +63,23 @@ pub fn open(args: &EngineArgs) -> Result<Local, Refused> {
         }
         Choice::Local { dir } => {
             let mut options = LocalOptions::default();
-            let by_environment = || std::env::var_os("CONCLAVE_DIR").filter(|it| !it.is_empty());
-            options.directory =
-                args.dir.clone().or_else(|| by_environment().map(PathBuf::from)).or(dir);
+            let by_environment = std::env::var_os("CONCLAVE_DIR").filter(|it| !it.is_empty());
+            let by_environment = by_environment.map(PathBuf::from);
+            // From another directory it would be another one, and its locks others.
+            let lasting = by_environment.or(dir);
+            if args.dir.is_none()
+                && let Some(relative) = lasting.as_ref().filter(|it| !it.is_absolute())
+            {
+                return Err(Refused {
+                    line: format!(
+                        "the directory {} of $CONCLAVE_DIR or conclave.toml must be absolute, \
+                         e.g. /var/lib/conclave",
+                        relative.display()
+                    ),
+                    code: crate::exit::USAGE,
+                });
+            }
+            options.directory = args.dir.clone().or(lasting);
             options.allow_network_fs = args.allow_network_fs;
             Local::with(&options)
         }

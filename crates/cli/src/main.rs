@@ -22,6 +22,11 @@ fn main() -> ExitCode {
         Ok(code) => code,
         // Whoever reads the output has seen enough: `conclave ... | head` is no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        // Of the commands that hold locks, what fails so late is the output.
+        Err(error) if is_service() => {
+            anstream::eprintln!("conclave: cannot write the output: {error:#}");
+            ExitCode::from(exit::UNAVAILABLE)
+        }
         Err(error) => refuse(&format!("{error:#}")),
     }
 }
@@ -34,12 +39,13 @@ fn refuse(line: &str) -> ExitCode {
 
 /// Scripts that know flock(1) expect its code where a lock is asked for; the lab has its own.
 fn bad_input() -> u8 {
+    if is_service() { exit::USAGE } else { exit::BAD_INPUT }
+}
+
+fn is_service() -> bool {
     const SERVICE: [&str; 6] = ["lock", "elect", "observe", "locks", "unlock", "fence"];
     let first = std::env::args_os().nth(1);
-    match first.as_deref().and_then(OsStr::to_str) {
-        Some(word) if SERVICE.contains(&word) => exit::USAGE,
-        _ => exit::BAD_INPUT,
-    }
+    first.as_deref().and_then(OsStr::to_str).is_some_and(|word| SERVICE.contains(&word))
 }
 
 /// The same for words that the command line does not have. Help and version are not errors.

@@ -23,7 +23,7 @@ pub enum Office {
         /// Who it is.
         owner: Owner,
     },
-    /// The leader gave up its office.
+    /// The leader gave up its office; it is vacant until the next `Elected`.
     Resigned {
         /// The number of the office that ended.
         fence: Fence,

@@ -63,6 +63,8 @@ pub struct Waiter {
     pub owner: Owner,
     /// How it is wanted.
     pub mode: Mode,
+    /// The processes that keep the place, where the engine can name them.
+    pub processes: Vec<Process>,
 }
 
 /// What a holder keeps with its lock, or a leader publishes.

@@ -51,10 +51,10 @@ pub struct HoldArgs {
     #[arg(short, long, visible_alias = "nb", conflicts_with = "wait")]
     pub nonblock: bool,
     /// Wait so long at most, then exit with 1
-    #[arg(short, long, visible_alias = "timeout", value_name = "SECONDS", value_parser = duration)]
+    #[arg(short, long, visible_alias = "timeout", value_name = "SECONDS", value_parser = duration, allow_negative_numbers = true)]
     pub wait: Option<Duration>,
     /// Exit with this code instead of 1 if it was not acquired
-    #[arg(short = 'E', long, value_name = "CODE", default_value_t = crate::exit::NOT_ACQUIRED)]
+    #[arg(short = 'E', long, value_name = "CODE", default_value_t = crate::exit::NOT_ACQUIRED, value_parser = exit_code, allow_negative_numbers = true)]
     pub conflict_exit_code: u8,
     /// Who holds it, for those who list the locks [default: the command]
     #[arg(long, value_name = "TEXT")]
@@ -64,10 +64,10 @@ pub struct HoldArgs {
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub on_lost: OnLost,
     /// How long the command may take to end after TERM before it gets KILL
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = duration)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = duration, allow_negative_numbers = true)]
     pub kill_after: Duration,
     /// Hold it at least so long, even if the command ends earlier
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = duration, hide_default_value = true)]
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = duration, hide_default_value = true, allow_negative_numbers = true)]
     pub min_hold: Duration,
     /// Do not let the command inherit the lock: it is free once we and our guard are gone
     #[arg(short = 'o', long)]
@@ -87,7 +87,7 @@ pub struct LockArgs {
     #[arg(short = 'x', short_alias = 'e', long, conflicts_with = "slots")]
     pub exclusive: bool,
     /// Let so many hold it at once; all who use the name must say the same
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = slots, allow_negative_numbers = true)]
     pub slots: Option<u32>,
     /// Run at most once per PERIOD, by whoever comes first; the others exit with 0 and say who ran
     /// it. A run counts when the command exits with 0
@@ -174,7 +174,7 @@ pub struct FenceCheckArgs {
     #[arg(value_parser = name)]
     pub name: Name,
     /// The number, as in $CONCLAVE_FENCE
-    #[arg(value_name = "FENCE", value_parser = fence)]
+    #[arg(value_name = "FENCE", value_parser = fence, allow_negative_numbers = true)]
     pub fence: u64,
     /// The election of that name instead
     #[arg(long)]
@@ -215,6 +215,15 @@ impl FromStr for OnLost {
 
 fn name(text: &str) -> Result<Name, String> {
     text.parse().map_err(|error: conclave_client::NameError| error.to_string())
+}
+
+fn exit_code(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| "an exit code is a number from 0 to 255".to_owned())
+}
+
+fn slots(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "slots are a whole number, at least 1".to_owned())
 }
 
 fn fence(text: &str) -> Result<u64, String> {

@@ -4,12 +4,14 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, stderr};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use conclave_client::{
-    Client, Error, Guard, Keeper, Kind, LABEL_MAX, Owner, Patience, Request, Resource, Status,
+    Client, Error, Fence, Guard, Keeper, Kind, LABEL_MAX, Mode, Name, Owner, Patience, Request,
+    Resource, Status,
 };
 use tokio::runtime::Runtime;
 
@@ -82,6 +84,7 @@ struct Ready<'a> {
     words: Vec<OsString>,
     label: String,
     runtime: Runtime,
+    directory: PathBuf,
     client: Client,
 }
 
@@ -96,7 +99,8 @@ fn prepare(args: &HoldArgs) -> Result<Ready<'_>, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime
         .map_err(|error| Stop::Refused(format!("cannot start: {error}"), exit::UNAVAILABLE))?;
-    Ok(Ready { args, words, label, runtime, client: Client::new(engine) })
+    let directory = engine.directory().to_owned();
+    Ok(Ready { args, words, label, runtime, directory, client: Client::new(engine) })
 }
 
 /// What to execute. flock(1) has `-c TEXT` after the name; so may we.
@@ -106,13 +110,12 @@ fn words(args: &HoldArgs) -> Result<Vec<OsString>, Stop> {
         return Ok(shell(text));
     }
     match &args.command[..] {
-        [] => Err(Stop::usage(
-            "there is nothing to run; say what after the name: conclave lock NAME -- COMMAND",
-        )),
+        [] => Err(Stop::usage("there is nothing to run; say what after the name: NAME -- COMMAND")),
         [first, text] if first == "-c" => Ok(shell(text)),
         [first, ..] if first == "-c" => {
             Err(Stop::usage("-c takes one text: conclave lock NAME -c 'one && two'"))
         }
+        [first, ..] if first.is_empty() => Err(Stop::usage("the command is empty")),
         [first, ..] if first.as_encoded_bytes().starts_with(b"-") => {
             let first = first.to_string_lossy();
             Err(Stop::usage(&format!(
@@ -147,6 +150,7 @@ impl Ready<'_> {
         {
             return Ok(code);
         }
+        self.warn_if_it_waits_for_itself(resource);
         let asked = Instant::now();
         let guard = self.acquire(request).map_err(Stop::engine)?;
         let since = Instant::now();
@@ -179,11 +183,26 @@ impl Ready<'_> {
         // Only now: whoever is next need not wait for the death of our guard process.
         drop(finished.guard.take());
         recorded.map_err(Stop::engine)?;
+        if let Some(signal) = finished.interrupted_by {
+            let _ = nix::sys::signal::raise(signal);
+        }
         self.code(&finished)
     }
 
     fn inspect(&self, resource: &Resource) -> Result<Status, Stop> {
         self.runtime.block_on(self.client.inspect(resource)).map_err(Stop::engine)
+    }
+
+    /// A command that asks for the lock it runs under will wait for ever.
+    fn warn_if_it_waits_for_itself(&self, wanted: &Resource) {
+        let Ok(fence) = std::env::var("CONCLAVE_FENCE") else { return };
+        let Ok(fence) = fence.parse().map(Fence) else { return };
+        let under = std::env::var("CONCLAVE_LOCK").is_ok_and(|it| it == wanted.name.as_str());
+        let status = if under { self.inspect(wanted).ok() } else { None };
+        let holder = status.and_then(|it| it.holders.into_iter().find(|it| it.fence == fence));
+        if holder.is_some_and(|it| it.mode == Mode::Exclusive) && !self.args.nonblock {
+            anstream::eprintln!("conclave: this runs under {wanted} already: it waits for itself");
+        }
     }
 
     /// The code to end with if there is nothing to do in this period.
@@ -238,8 +257,12 @@ impl Ready<'_> {
             }
             None => "just let go".into(),
         };
-        let others = if ahead == 0 { String::new() } else { format!(", {ahead} others wait") };
-        anstream::eprintln!("conclave: waiting for {resource}: {held}{others}; Ctrl-C gives up");
+        let others = match ahead {
+            0 => String::new(),
+            1 => ", one more waits".into(),
+            _ => format!(", {ahead} others wait"),
+        };
+        anstream::eprintln!("conclave: waiting for {resource}: {held}{others}");
     }
 
     /// We, in the words in which others see us.
@@ -255,6 +278,10 @@ impl Ready<'_> {
     }
 
     fn supervise(&self, guard: &Guard, owner: &str) -> Result<Finished, Stop> {
+        let kind = match guard.resource().kind {
+            Kind::Election => ELECTION,
+            _ => "lock",
+        };
         let [program, arguments @ ..] = &self.words[..] else {
             return Err(Stop::usage("there is nothing to run"));
         };
@@ -263,7 +290,10 @@ impl Ready<'_> {
             .args(arguments)
             .env("CONCLAVE_LOCK", self.args.name.as_str())
             .env("CONCLAVE_FENCE", guard.fence().to_string())
-            .env("CONCLAVE_OWNER", owner);
+            .env("CONCLAVE_OWNER", owner)
+            // So that a `conclave` within the command means the same locks.
+            .env("CONCLAVE_DIR", &self.directory)
+            .env("CONCLAVE_KIND", kind);
         let keeper = guard.keeper().map_err(Stop::engine)?;
         let let_go = || {
             if let Some(Err(error)) = keeper.as_ref().map(Keeper::release) {
@@ -313,8 +343,13 @@ impl Ready<'_> {
     }
 }
 
-/// A resource of that name.
-pub fn resource(name: &conclave_client::Name, is_election: bool) -> Resource {
-    let kind = if is_election { Kind::Election } else { Kind::Lock };
+/// What `$CONCLAVE_KIND` says in the command of `elect`.
+const ELECTION: &str = "election";
+
+/// A resource of that name. Within a leader's command its name means its election.
+pub fn resource(name: &Name, is_election: bool) -> Resource {
+    let is_ours = std::env::var("CONCLAVE_LOCK").is_ok_and(|it| it == name.as_str());
+    let we_lead = is_ours && std::env::var("CONCLAVE_KIND").is_ok_and(|it| it == ELECTION);
+    let kind = if is_election || we_lead { Kind::Election } else { Kind::Lock };
     Resource { kind, name: name.clone() }
 }

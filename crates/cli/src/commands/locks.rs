@@ -1,11 +1,11 @@
 //! `conclave locks`: who holds what since when, with which fence; who waits.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write, stdout};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
-use conclave_client::{Holder, Kind, Mode, Owner, Status, blocking, utc};
+use conclave_client::{Holder, Kind, Mode, Owner, Process, Status, blocking, utc};
 use serde_json::{Value, json};
 
 use super::service_failure;
@@ -38,7 +38,9 @@ pub fn execute(args: &LocksArgs) -> Result<ExitCode> {
         let all: Vec<Value> = known.iter().map(as_json).collect();
         writeln!(out, "{}", json!({ "engine": "local", "locks": all }))?;
     } else if known.is_empty() {
-        writeln!(out, "no lock is held in {directory}")?;
+        if unreadable.is_empty() {
+            writeln!(out, "no lock is held in {directory}")?;
+        }
     } else {
         writeln!(out, "{}", as_table(&known))?;
     }
@@ -52,9 +54,14 @@ fn as_table(known: &[Status]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
-    if !std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+    match terminal_size::terminal_size() {
+        Some((terminal_size::Width(width), _)) if stdout().is_terminal() => {
+            table.set_width(width);
+        }
         // For pipes: one line for each, however long.
-        table.set_content_arrangement(ContentArrangement::Disabled);
+        _ => {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
     }
     table.set_header(["NAME", "STATE", "FENCE", "SINCE", "PID", "HOST", "WHO"]);
     for status in known {
@@ -68,7 +75,10 @@ fn as_table(known: &[Status]) -> Table {
             table.add_row(row(&name, &state(holder), &fence, owner, &who(holder)));
         }
         for (place, waiter) in (1..).zip(&status.waiters) {
-            let state = format!("waits{}, {place}.", wanted(waiter.mode));
+            let mut state = format!("waits{}, {place}.", wanted(waiter.mode));
+            if waiter.processes.iter().any(|it| it.is_stopped) {
+                state += " stopped";
+            }
             table.add_row(row(&name, &state, "", &waiter.owner, &clean(&waiter.owner.label)));
         }
         if status.is_idle() {
@@ -138,19 +148,21 @@ fn as_json(status: &Status) -> Value {
             },
         })
     };
+    let process =
+        |it: &Process| json!({ "pid": it.pid, "command": it.command, "stopped": it.is_stopped });
     let holders = status.holders.iter().map(|it| {
         let mut object = owner(&it.owner, it.mode);
         // As text: the numbers of JSON lose digits above 2^53.
         object["fence"] = it.fence.to_string().into();
         object["revoked"] = it.revoked.into();
-        let processes = it.processes.iter();
-        let process = |it: &conclave_client::Process| {
-            json!({ "pid": it.pid, "command": it.command, "stopped": it.is_stopped })
-        };
-        object["processes"] = processes.map(process).collect();
+        object["processes"] = it.processes.iter().map(process).collect();
         object
     });
-    let waiters = status.waiters.iter().map(|it| owner(&it.owner, it.mode));
+    let waiters = status.waiters.iter().map(|it| {
+        let mut object = owner(&it.owner, it.mode);
+        object["processes"] = it.processes.iter().map(process).collect();
+        object
+    });
     json!({
         "name": status.resource.name.as_str(),
         "kind": kind,

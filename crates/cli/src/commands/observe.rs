@@ -1,15 +1,22 @@
 //! `conclave observe`: follow who leads.
 
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
-use conclave_client::{Office, blocking, utc};
+use conclave_client::{Client, Office, utc};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::service_failure;
 use crate::cli::ObserveArgs;
 use crate::{engine, exit, once};
+
+/// How often to look whether anybody still reads what we say.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Prints what happens until it is stopped.
 pub fn execute(args: &ObserveArgs) -> Result<ExitCode> {
@@ -17,15 +24,18 @@ pub fn execute(args: &ObserveArgs) -> Result<ExitCode> {
         Ok(engine) => engine,
         Err(refused) => return Ok(refused.exit()),
     };
-    let client = blocking::Client::new(engine);
-    let offices = match client.observe(args.name.as_str()) {
-        Ok(offices) => offices,
+    let mut observer = match Client::new(engine).observe(args.name.as_str()) {
+        Ok(observer) => observer,
         Err(error) => return Ok(service_failure(&error)),
     };
-    for office in offices {
-        let office = match office {
-            Ok(office) => office,
-            Err(error) => return Ok(service_failure(&error)),
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    loop {
+        let next = runtime.block_on(async { timeout(LOOK, observer.next()).await });
+        let office = match next {
+            Ok(Ok(office)) => office,
+            Ok(Err(error)) => return Ok(service_failure(&error)),
+            Err(_) if nobody_reads() => return Ok(ExitCode::SUCCESS),
+            Err(_) => continue,
         };
         let line = if args.json { as_json(&office) } else { as_text(&office) };
         let mut out = anstream::stdout().lock();
@@ -36,7 +46,14 @@ pub fn execute(args: &ObserveArgs) -> Result<ExitCode> {
             return Ok(ExitCode::from(if leads { 0 } else { exit::NOT_ACQUIRED }));
         }
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the other end of the pipe is closed: `conclave observe primary | head -1`.
+fn nobody_reads() -> bool {
+    let output = std::io::stdout();
+    let mut watched = [PollFd::new(output.as_fd(), PollFlags::empty())];
+    let seen = poll(&mut watched, PollTimeout::ZERO).is_ok_and(|ready| ready > 0);
+    seen && watched[0].revents().is_some_and(|it| it.intersects(PollFlags::POLLERR))
 }
 
 fn as_text(office: &Office) -> String {

@@ -28,7 +28,8 @@ pub fn execute(args: &UnlockArgs) -> ExitCode {
     match blocking::Client::new(engine).revoke(&resource, &by) {
         Err(error) => service_failure(&error),
         Ok(before) if before.holder().is_none() => {
-            anstream::eprintln!("conclave: nobody holds {resource}");
+            let hint = if args.election { "" } else { " (an election is meant by --election)" };
+            anstream::eprintln!("conclave: nobody holds {resource}{hint}");
             ExitCode::from(exit::NOT_ACQUIRED)
         }
         Ok(before) => {

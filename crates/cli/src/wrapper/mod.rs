@@ -125,6 +125,9 @@ pub struct Finished {
     pub lost: Option<String>,
     /// Processes that the command has left behind live, and the lock stays held until they end.
     pub lingers: bool,
+    /// The signal, if it came from the keyboard. Who was started by a shell should then die of it
+    /// too: a loop of the shell goes on after an exit code.
+    pub interrupted_by: Option<Signal>,
     /// The guard, if it is not left behind. To drop it is to wait for its death: let go of the lock
     /// first, so that whoever is next need not wait for that.
     pub guard: Option<Dismissed>,
@@ -150,7 +153,13 @@ pub fn run(mut job: Job<'_>) -> io::Result<Finished> {
         Err(error) => {
             let guard = guard.dismiss();
             let ended = why_not_started(error)?;
-            return Ok(Finished { ended, lost: None, lingers: false, guard: Some(guard) });
+            return Ok(Finished {
+                ended,
+                lost: None,
+                lingers: false,
+                guard: Some(guard),
+                interrupted_by: None,
+            });
         }
     };
     let group = Group::led_by(leader).ok_or_else(|| io::Error::other("no process group"))?;
@@ -167,9 +176,15 @@ pub fn run(mut job: Job<'_>) -> io::Result<Finished> {
         ending: None,
     };
     let ended = wrapper.supervise(&mut guard)?;
+    let at_the_keyboard = wrapper.has_terminal || wrapper.signals.keys_pressed();
     wrapper.take_terminal();
     let (lingers, guard) = wrapper.close(guard);
-    Ok(Finished { ended, lost: wrapper.lost, lingers, guard })
+    let interrupted_by = match ended {
+        Ended::Signalled(signal) if at_the_keyboard => Signal::try_from(signal).ok(),
+        _ => None,
+    };
+    let interrupted_by = interrupted_by.filter(|it| matches!(it, Signal::SIGINT | Signal::SIGQUIT));
+    Ok(Finished { ended, lost: wrapper.lost, lingers, guard, interrupted_by })
 }
 
 /// Errors that are about us rather than about the program stay errors.

@@ -1,10 +1,12 @@
 //! The signals that the wrapper handles: blocked, and read from a descriptor.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use nix::errno::Errno;
+use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -32,6 +34,8 @@ pub(super) struct Signals {
     before: SigSet,
     /// Read, but not handled yet.
     backlog: Vec<Signal>,
+    /// Whether somebody pressed Ctrl-C or Ctrl-\ at our terminal.
+    keys_pressed: Cell<bool>,
 }
 
 impl Signals {
@@ -41,7 +45,9 @@ impl Signals {
         let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         match SignalFd::with_flags(&signals, flags) {
-            Ok(arrivals) => Ok(Self { arrivals, before, backlog: Vec::new() }),
+            Ok(arrivals) => {
+                Ok(Self { arrivals, before, backlog: Vec::new(), keys_pressed: Cell::new(false) })
+            }
             Err(error) => {
                 before.thread_set_mask()?;
                 Err(error.into())
@@ -84,8 +90,17 @@ impl Signals {
 
     fn read(&self) -> io::Result<Option<Signal>> {
         let arrived = self.arrivals.read_signal()?;
+        if arrived.is_some_and(|signal| signal.ssi_code == libc::SI_KERNEL) {
+            self.keys_pressed.set(true);
+        }
         let number = arrived.and_then(|signal| i32::try_from(signal.ssi_signo).ok());
         Ok(number.and_then(|number| Signal::try_from(number).ok()))
+    }
+
+    /// Whether somebody pressed Ctrl-C or Ctrl-\ at our terminal. A signal that a process sent is
+    /// another thing.
+    pub(super) fn keys_pressed(&self) -> bool {
+        self.keys_pressed.get()
     }
 
     /// Stops this process, or all of its group, as `signal` does by default. Returns when it was

@@ -43,6 +43,28 @@ fn an_election_and_a_lock_of_one_name_do_not_meet() {
 }
 
 #[test]
+fn within_the_leaders_command_its_name_and_directory_are_known() {
+    let world = World::new();
+    let program = env!("CARGO_BIN_EXE_conclave");
+    let check = format!("{program} fence check x $CONCLAVE_FENCE");
+    for command in ["elect", "lock"] {
+        let mut leader = world.conclave(&[command, "--dir", "elsewhere", "x", "-c", &check]);
+        let output = leader.env_remove("CONCLAVE_DIR").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", said(&output));
+    }
+}
+
+#[test]
+fn an_observer_ends_when_nobody_reads_it_any_more() {
+    let world = World::new();
+    let mut observer = world.start(&["observe", "x"]);
+    let mut output = BufReader::new(observer.0.stdout.take().unwrap());
+    output.read_line(&mut String::new()).unwrap();
+    drop(output);
+    assert_eq!(observer.wait().code(), Some(0));
+}
+
+#[test]
 fn ctrl_c_ends_an_observer_at_once() {
     let world = World::new();
     let mut observer = world.start(&["observe", "x"]);

@@ -176,3 +176,28 @@ fn slots_let_so_many_in_and_the_name_cannot_be_used_otherwise() {
     assert!(said(&output).starts_with(line), "{}", said(&output));
     drop(held);
 }
+
+/// A shell goes on with its loop after an exit code, and stops when what it waited for died of the
+/// keys that were pressed.
+#[test]
+fn ctrl_c_at_a_terminal_ends_a_loop_of_the_shell() {
+    let world = World::new();
+    let program = env!("CARGO_BIN_EXE_conclave");
+    let text = format!(
+        "bash -c 'for i in 1 2 3; do {program} lock x -c \"echo $i >> began; sleep 60\"; done; \
+         echo end >> began'"
+    );
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--command", &text, "/dev/null"]).current_dir(world.file(""));
+    script.env("CONCLAVE_DIR", world.locks()).env("HOME", world.file(""));
+    script.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(script) = script.spawn() else {
+        return eprintln!("there is no `script` to get a terminal from, nothing was shown");
+    };
+    let mut terminal = Running(script);
+    assert_eq!(world.wait_for_file("began"), "1\n");
+    let keyboard = terminal.0.stdin.as_mut().unwrap();
+    std::io::Write::write_all(keyboard, b"\x03").unwrap();
+    terminal.wait();
+    assert_eq!(std::fs::read_to_string(world.file("began")).unwrap(), "1\n");
+}

@@ -17,6 +17,9 @@ fn bad_input_is_answered_in_one_line_and_64() {
         &["lock", "--label", &long_label, "x", "true"],
         &["lock", "-w", "soon", "x", "true"],
         &["lock", "-w", "-1", "x", "true"],
+        &["lock", "-E", "-1", "x", "true"],
+        &["lock", "--slots", "-1", "x", "true"],
+        &["lock", "x", "--", ""],
         &["lock", "-n", "-w", "1", "x", "true"],
         &["lock", "-E", "300", "x", "true"],
         &["lock", "-E", "many", "x", "true"],
@@ -92,6 +95,30 @@ fn a_cell_that_is_configured_is_not_silently_replaced_by_locks_of_this_machine()
     let output = world.run(&["lock", "x", "true"]);
     assert_eq!(output.status.code(), Some(64));
     assert!(said(&output).contains("conclave.toml:2: unknown field `colour`"), "{}", said(&output));
+}
+
+#[test]
+fn a_directory_that_depends_on_where_one_stands_is_refused() {
+    let world = World::new();
+    let mut command = world.conclave(&["lock", "x", "true"]);
+    let output = command.env("CONCLAVE_DIR", "locks").output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    assert!(said(&output).contains("must be absolute"), "{}", said(&output));
+    std::fs::create_dir(world.file(".config")).unwrap();
+    std::fs::write(world.file(".config/conclave.toml"), "dir = '~/locks'\n").unwrap();
+    let mut command = world.conclave(&["lock", "x", "true"]);
+    assert_eq!(command.env_remove("CONCLAVE_DIR").status().unwrap().code(), Some(64));
+    let mut command = world.conclave(&["lock", "--dir", "here", "x", "true"]);
+    assert_eq!(command.status().unwrap().code(), Some(0), "said here and now it is clear");
+}
+
+#[test]
+fn who_waits_for_itself_is_told() {
+    let world = World::new();
+    let inner = format!("{} lock -w 0.1 x true", env!("CARGO_BIN_EXE_conclave"));
+    let output = world.run(&["lock", "x", "-c", &inner]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("it waits for itself"), "{}", said(&output));
 }
 
 #[test]

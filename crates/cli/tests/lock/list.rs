@@ -72,6 +72,28 @@ fn a_forced_unlock_wakes_the_next_waiter_and_is_written_down() {
 }
 
 #[test]
+fn a_stopped_waiter_is_shown_as_such() {
+    let world = World::new();
+    let _held = world.client().lock("x").unwrap();
+    let waiter = world.start(&["lock", "x", "true"]);
+    eventually("it to wait", || (world.status("x").waiters.len() == 1).then_some(()));
+    waiter.signal(Signal::SIGSTOP);
+    eventually("it to be shown", || {
+        let listed = String::from_utf8(world.run(&["locks"]).stdout).unwrap();
+        listed.contains("waits, 1. stopped").then_some(())
+    });
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_said() {
+    let world = World::new();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = world.conclave(&["locks"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(69));
+    assert!(said(&output).starts_with("conclave: cannot write the output: "), "{}", said(&output));
+}
+
+#[test]
 fn completions_and_man_pages_are_there_for_every_command() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish"] {

@@ -113,8 +113,9 @@ async fn advance(
 ) -> Result<Progress, Error> {
     if !place.file().is_in_place() {
         // The queue that we were in is no more.
-        let (path, what) = (place.file().path().to_owned(), "it was removed under those who wait");
-        return Err(Error::Damaged { path, what });
+        let doing = format!("cannot wait for {} any longer", request.resource);
+        let cause = std::io::Error::other("its state file was removed or replaced");
+        return Err(Error::io(doing, cause));
     }
     let (ticket, since) = (place.ticket, SystemTime::now());
     let terms = place.inner.terms(true, false);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -57,11 +57,14 @@ impl Directory {
     pub fn default_path() -> Result<PathBuf, Error> {
         let absolute =
             |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+        if let Some(directory) = absolute("CONCLAVE_DIR") {
+            return Ok(directory);
+        }
         let state = absolute("XDG_STATE_HOME");
         let state = state.or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
         let state = state.ok_or_else(|| {
-            let cause = io::Error::new(io::ErrorKind::NotFound, "neither is set");
-            Error::io("no directory for the state: HOME or XDG_STATE_HOME must say where", cause)
+            let cause = io::Error::new(io::ErrorKind::NotFound, "none of them is an absolute path");
+            Error::io("no directory for locks by CONCLAVE_DIR, XDG_STATE_HOME or HOME", cause)
         })?;
         Ok(state.join("conclave"))
     }
@@ -137,8 +140,12 @@ impl Directory {
 
     /// Who may write to the directory takes part in its locks, whatever the creator's umask.
     fn admit_as_the_directory_does(&self, file: &File) -> io::Result<()> {
-        let mode = std::fs::metadata(&self.path)?.permissions().mode() & 0o666;
-        file.set_permissions(Permissions::from_mode(mode))
+        let directory = std::fs::metadata(&self.path)?;
+        if nix::unistd::geteuid().is_root() && directory.uid() != 0 {
+            // Root in somebody's directory must not shut its owner out.
+            std::os::unix::fs::fchown(file, Some(directory.uid()), Some(directory.gid()))?;
+        }
+        file.set_permissions(Permissions::from_mode(directory.permissions().mode() & 0o666))
     }
 
     /// Adds a line to the audit log, on disk before this returns.

@@ -577,7 +577,7 @@ impl<'a> Critical<'a> {
                     revoked: entry.is_revoked(),
                     processes: Vec::new(),
                 }),
-                None => status.waiters.push(Waiter { owner, mode }),
+                None => status.waiters.push(Waiter { owner, mode, processes: Vec::new() }),
             }
         }
         status.holders.sort_by_key(|holder| holder.fence);
@@ -594,6 +594,14 @@ impl<'a> Critical<'a> {
     pub fn tickets(&self) -> impl Iterator<Item = (Fence, u64)> {
         let entries = self.entries.iter().flatten();
         entries.filter_map(|entry| Some((entry.fence()?, entry.ticket())))
+    }
+
+    /// The tickets of those who wait, in their order.
+    pub fn waiting_tickets(&self) -> Vec<u64> {
+        let waiting = self.entries.iter().flatten().filter(|entry| entry.fence().is_none());
+        let mut tickets: Vec<u64> = waiting.map(Entry::ticket).collect();
+        tickets.sort_unstable();
+        tickets
     }
 }
 

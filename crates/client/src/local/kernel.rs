@@ -43,9 +43,10 @@ fn first_byte(ticket: u64) -> i64 {
     TICKETS + i64::try_from(ticket).map_or(i64::MAX / 2, |it| it.saturating_mul(4))
 }
 
-/// Where the locks of those who keep a ticket alive lie.
-pub fn alive_positions(ticket: u64) -> [i64; 2] {
-    [first_byte(ticket) + 1, first_byte(ticket) + 2]
+/// Where the locks of those who keep a ticket alive begin: one that waits has locked two bytes at
+/// once.
+pub fn lock_positions(ticket: u64) -> [i64; 3] {
+    [0, 1, 2].map(|offset| first_byte(ticket) + offset)
 }
 
 /// The state's guard, held until dropped.

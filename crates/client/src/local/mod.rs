@@ -53,8 +53,9 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct LocalOptions {
-    /// The directory; by default `conclave` below `$XDG_STATE_HOME` or `~/.local/state`. All who
-    /// want to exclude each other must use the same.
+    /// The directory; by default `$CONCLAVE_DIR`, else `conclave` below `$XDG_STATE_HOME` or
+    /// `~/.local/state`. All who want to exclude each other must use the same. (What a
+    /// `conclave.toml` says is for the command `conclave` alone.)
     pub directory: Option<PathBuf>,
     /// Accept a directory on a network file system. Its locks must reach as far as the directory
     /// does (NFS 4 can; many cannot), or two machines will hold one lock.
@@ -265,6 +266,9 @@ fn describe(path: &Path, processes: &Processes) -> Result<Status, Error> {
         for holder in &mut status.holders {
             let ticket = tickets.get(&holder.fence).copied().unwrap_or_default();
             holder.processes = processes.of(file.identity().inode, ticket);
+        }
+        for (waiter, ticket) in status.waiters.iter_mut().zip(critical.waiting_tickets()) {
+            waiter.processes = processes.of(file.identity().inode, ticket);
         }
         Ok(status)
     })

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::kernel::{GUARD, alive_positions};
+use super::kernel::{GUARD, lock_positions};
 use crate::Process;
 
 /// By state file's inode and position of the lock, who holds it.
@@ -53,7 +53,7 @@ impl Processes {
 
     /// Who keeps a ticket of that state file alive.
     pub fn of(&self, inode: u64, ticket: u64) -> Vec<Process> {
-        let positions = alive_positions(ticket).into_iter();
+        let positions = lock_positions(ticket).into_iter();
         let found = positions.filter_map(|position| self.0.get(&(inode, position))).flatten();
         let mut processes: Vec<Process> = found.cloned().collect();
         processes.sort_by_key(|it| it.pid);
@@ -62,8 +62,7 @@ impl Processes {
     }
 }
 
-/// Reads a line like `lock: 1: OFDLCK ADVISORY WRITE -1 fe:00:1234 5 5`: inode and first byte. A
-/// lock on two bytes, of one who waits, begins one byte earlier and is nobody's hold.
+/// Reads a line like `lock: 1: OFDLCK ADVISORY WRITE -1 fe:00:1234 5 5`: inode and first byte.
 fn held_lock(line: &str) -> Option<(u64, i64)> {
     let mut words = line.strip_prefix("lock:")?.split_whitespace().skip(1);
     let (kind, _, access) = (words.next()?, words.next()?, words.next()?);

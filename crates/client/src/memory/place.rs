@@ -145,7 +145,11 @@ impl Place {
 
     pub(super) fn status(&self, resource: &Resource) -> Status {
         let waiting = self.queue.values().filter(|entry| entry.grant.is_none());
-        let waiter = |entry: &Entry| Waiter { owner: entry.owner.clone(), mode: entry.mode };
+        let waiter = |entry: &Entry| Waiter {
+            owner: entry.owner.clone(),
+            mode: entry.mode,
+            processes: Vec::new(),
+        };
         Status {
             holders: self.holders(),
             waiters: waiting.map(waiter).collect(),
