@@ -1,26 +1,13 @@
 //! The engine `memory` against a model that is too simple to be wrong.
 
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::pin::Pin;
 
 use conclave_client::{Client, Error, Fence, Guard, Memory, Mode, Request};
 
+use super::{now, poll};
+
 /// A request on its way.
 type Waiting = Pin<Box<dyn Future<Output = Result<Guard, Error>>>>;
-
-/// Polls once, without any runtime: what is seen depends on no schedule.
-fn poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-    match Pin::new(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => Some(output),
-        Poll::Pending => None,
-    }
-}
-
-/// The output of a future that must not have to wait.
-#[track_caller]
-fn now<F: Future>(future: F) -> F::Output {
-    poll(&mut pin!(future)).expect("it has to wait")
-}
 
 fn lock() -> Request {
     Request::lock("a").unwrap()

@@ -1,5 +1,7 @@
 //! The engine `local`, within one process: order, modes, fences, cancelling, loss.
 
+mod races;
+
 use std::num::NonZeroU32;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -45,6 +47,11 @@ impl World {
     fn state_file(&self) -> PathBuf {
         let [file] = &self.state_files()[..] else { panic!("one lock, one file") };
         file.clone()
+    }
+
+    /// The only state file, opened.
+    fn state(&self) -> std::fs::File {
+        std::fs::File::options().read(true).write(true).open(self.state_file()).unwrap()
     }
 }
 
@@ -395,7 +402,7 @@ async fn after_a_restart_the_next_fence_is_above_all_that_were_reserved() {
 /// What a loss of power can do: everything that was not synced is as old as can be. Here the
 /// counters of the very first moment, under another boot id.
 fn pretend_restart(world: &World) {
-    let file = std::fs::File::options().read(true).write(true).open(world.state_file()).unwrap();
+    let file = world.state();
     let mut summary = [0; 256];
     summary[..16].copy_from_slice(&[7; 16]);
     let sum = crc32fast::hash(&summary[..252]);
@@ -517,7 +524,7 @@ async fn a_value_torn_by_a_loss_of_power_falls_back_to_the_one_before() {
     guard.record(b"second").await.unwrap();
     drop(guard);
     // The second record lies at the even place. Half of it did not make it to the disk.
-    let file = std::fs::File::options().read(true).write(true).open(world.state_file()).unwrap();
+    let file = world.state();
     file.write_all_at(&[9; 8], 1024 + 32).unwrap();
     assert!(world.stranger().inspect(&lock("x")).await.is_err(), "while the machine runs: damage");
     pretend_restart(&world);
@@ -651,7 +658,7 @@ async fn one_that_is_stopped_in_the_guard_is_named() {
     use nix::fcntl::{FcntlArg, fcntl};
     let world = World::new();
     drop(world.client.lock("x").await.unwrap());
-    let file = std::fs::File::options().read(true).write(true).open(world.state_file()).unwrap();
+    let file = world.state();
     let guard = nix::libc::flock {
         l_type: i16::try_from(nix::libc::F_WRLCK).unwrap(),
         l_whence: 0,

@@ -7,50 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use conclave_client::{Client, Error, Fence, Local, Loss, Name, Request, Resource};
+use conclave_client::{Error, Fence, Loss, Name, Request, Resource};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
-use tempfile::TempDir;
 
-/// Long enough for anything that is going to happen.
-const LONG: Duration = Duration::from_secs(20);
-
-struct World {
-    directory: TempDir,
-    client: Client,
-}
+use super::{World, lock, soon};
 
 impl World {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let client = Client::new(Local::open(directory.path()).unwrap());
-        Self { directory, client }
-    }
-
-    /// Another engine on the same directory, as another process would have.
-    fn stranger(&self) -> Client {
-        Client::new(Local::open(self.directory.path()).unwrap())
-    }
-
-    /// The only state file, opened.
-    fn state(&self) -> std::fs::File {
-        let entries = std::fs::read_dir(self.directory.path()).unwrap();
-        let mut paths = entries.map(|entry| entry.unwrap().path());
-        let path = paths.find(|path| path.extension().is_some_and(|it| it == "lock")).unwrap();
-        std::fs::File::options().read(true).write(true).open(path).unwrap()
-    }
-
     fn audit_log(&self) -> PathBuf {
         self.directory.path().join("audit.log")
     }
-}
-
-fn lock(name: &str) -> Resource {
-    Resource::lock(Name::new(name).unwrap())
-}
-
-async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LONG, future).await.expect("it happens")
 }
 
 /// Changes a block of 256 bytes of the state file.

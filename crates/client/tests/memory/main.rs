@@ -4,6 +4,8 @@
 
 #![expect(clippy::disallowed_types, reason = "the engine's clock is told as a SystemTime")]
 
+mod model;
+
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
