@@ -5,28 +5,21 @@
 
 mod cost;
 mod entry;
+mod timing;
 
+pub use conclave_core::Promises;
 pub use cost::{Cost, Document, Measure, Remark, Size};
-pub use entry::{Entry, Needs, Promises, Seating, SeatingError};
+pub use entry::{Entry, Needs, Seating, SeatingError};
+pub use timing::Timing;
 
+use conclave_core::detector::Detector;
+use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
 
 use crate::mutex::{
     Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
     lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
 };
-
-/// Something to be done with whichever algorithm was named, with its own type: what a runner, which
-/// knows no algorithm, is handed to the catalogue as.
-pub trait Visitor {
-    /// What comes of it.
-    type Output;
-
-    /// Does it.
-    fn visit<P>(self, entry: &'static Entry, config: P::Config) -> Self::Output
-    where
-        P: Mutex<Message: Portable>;
-}
 
 /// Messages that can leave the process. Only runners that need it ask for it, by a feature.
 #[cfg(feature = "serde")]
@@ -41,14 +34,29 @@ pub trait Portable {}
 impl<M> Portable for M {}
 
 macro_rules! catalogue {
-    ($($entry:path => $protocol:ty, $config:expr;)*) => {
-        /// All entries, in the order in which they are shown.
-        pub const ALL: &[&Entry] = &[$(&$entry),*];
+    (
+        $(#[$list_doc:meta])* $list:ident, $visit:ident, $visitor:ident: $bound:ident;
+        $($entry:path => $protocol:ty, $config:expr;)*
+    ) => {
+        $(#[$list_doc])*
+        pub const $list: &[&Entry] = &[$(&$entry),*];
+
+        /// Something to be done with whichever algorithm was named, with its own type: what a
+        /// runner, which knows no algorithm, is handed to the catalogue as.
+        pub trait $visitor {
+            /// What comes of it.
+            type Output;
+
+            /// Does it.
+            fn visit<P>(self, entry: &'static Entry, config: P::Config) -> Self::Output
+            where
+                P: $bound<Message: Portable>;
+        }
 
         /// Lets `visitor` visit the algorithm of `entry`, with the configuration it needs there.
         ///
-        /// Entries come from [`ALL`], so there is an algorithm to each.
-        pub fn visit<V: Visitor>(
+        /// Entries come from the list of their kind, so there is an algorithm to each.
+        pub fn $visit<V: $visitor>(
             entry: &Entry,
             seating: &Seating<'_>,
             visitor: V,
@@ -57,12 +65,15 @@ macro_rules! catalogue {
                 let config: fn(&Seating<'_>) -> Result<_, SeatingError> = $config;
                 return Ok(visitor.visit::<$protocol>(&$entry, config(seating)?));
             })*
+            let _ = (seating, visitor);
             Err(SeatingError::UnknownAlgorithm(entry.name.into()))
         }
     };
 }
 
 catalogue! {
+    /// Mutual exclusion, in the order in which it is shown.
+    MUTEXES, visit_mutex, MutexVisitor: Mutex;
     central::PLAIN => Central, |_| Ok(central::Config::new(central::Answers::Grants));
     central::QUEUED => Central, |_| Ok(central::Config::new(central::Answers::GrantsAndPositions));
     token_ring::ENTRY => TokenRing, |_| Ok(());
@@ -75,10 +86,26 @@ catalogue! {
     maekawa::deadlock_free::ENTRY => Maekawa, |seating| seating.voting_sets();
 }
 
+catalogue! {
+    /// Election, in the order in which it is shown.
+    ELECTIONS, visit_election, ElectionVisitor: Election;
+}
+
+catalogue! {
+    /// Failure detection, in the order in which it is shown.
+    DETECTORS, visit_detector, DetectorVisitor: Detector;
+}
+
+/// All entries, in the order in which they are shown.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    MUTEXES.iter().chain(ELECTIONS).chain(DETECTORS).copied()
+}
+
 /// The entry of that name; otherwise the error names all there are.
 pub fn find(name: &str) -> Result<&'static Entry, SeatingError> {
-    let entry = ALL.iter().find(|entry| entry.name == name).copied();
-    entry.ok_or_else(|| SeatingError::UnknownAlgorithm(name.into()))
+    all()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| SeatingError::UnknownAlgorithm(name.into()))
 }
 
 #[cfg(test)]
@@ -89,9 +116,9 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_every_entry_says_what_it_must() {
-        let names: BTreeSet<_> = ALL.iter().map(|entry| entry.name).collect();
-        assert_eq!(names.len(), ALL.len());
-        for entry in ALL {
+        let names: BTreeSet<_> = all().map(|entry| entry.name).collect();
+        assert_eq!(names.len(), all().count());
+        for entry in all() {
             assert!(!entry.title.is_empty() && !entry.citation.is_empty(), "{}", entry.name);
             assert!(!entry.summary.is_empty() && !entry.crash.is_empty(), "{}", entry.name);
             assert!(!entry.kinds.is_empty(), "{}", entry.name);
@@ -102,7 +129,7 @@ mod tests {
     #[test]
     fn every_entry_has_the_costs_that_all_are_compared_by() {
         use Measure::{ClientDelay, Enter, Leave, LeaveDelay};
-        for entry in ALL {
+        for entry in MUTEXES {
             for measure in [Enter, Leave, ClientDelay, LeaveDelay] {
                 let cost = entry.costs.iter().find(|cost| cost.measure == measure);
                 assert!(cost.is_some_and(|cost| cost.exact), "{} {measure:?}", entry.name);

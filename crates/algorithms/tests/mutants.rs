@@ -5,10 +5,10 @@
 //! then finds two holders, a fence that fell, or a deadlock. The bounds are the smallest at which
 //! it is found, and at the same bounds the process that is left alone passes.
 
-use std::fmt::{self, Debug, Formatter};
-use std::hash::{Hash, Hasher};
+use std::fmt::Debug;
+use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, Portable, Seating, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, MutexVisitor, Portable, Seating, Timing};
 use conclave_algorithms::mutex::{
     Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
     lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
@@ -18,6 +18,9 @@ use conclave_core::clock::Timestamp;
 use conclave_core::mutex::{Command, Mutex, Notice};
 use conclave_core::{
     Effect, Effects, Fence, Input, Message, ProcessId, Protocol, Seat, Start, View,
+};
+use conclave_testkit::mutant::{
+    Hands, Mutant, Nobody, Tamper, forgets, hears, loses, put, says, step,
 };
 use conclave_testkit::search::Flaw::{self, Deadlock, FenceFell, TwoHolders};
 use conclave_testkit::search::{Found, Search};
@@ -35,7 +38,7 @@ trait TamperWithAny: Clone {
     fn on<P: Mutex>(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
 }
 
-impl<T: TamperWithAny> Visitor for Catch<T> {
+impl<T: TamperWithAny> MutexVisitor for Catch<T> {
     type Output = Option<Flaw>;
 
     fn visit<P: Mutex<Message: Portable>>(
@@ -53,12 +56,16 @@ impl<T: TamperWithAny> Visitor for Catch<T> {
 
 fn catch_two(entry: &Entry, tamper: impl TamperWithAny) -> Option<Flaw> {
     let view = entry.view_of(&View::dense(1, 2)).unwrap();
-    let seating = Seating { view: &view, construction: Construction::Grid };
-    catalogue::visit(entry, &seating, Catch { view: view.clone(), tamper }).unwrap()
+    let seating = Seating {
+        view: &view,
+        construction: Construction::Grid,
+        timing: Timing::of(Duration::from_millis(1)),
+    };
+    catalogue::visit_mutex(entry, &seating, Catch { view: view.clone(), tamper }).unwrap()
 }
 
 fn live() -> impl Iterator<Item = &'static Entry> {
-    catalogue::ALL.iter().copied().filter(|entry| entry.promises.liveness)
+    catalogue::MUTEXES.iter().copied().filter(|entry| entry.promises.liveness())
 }
 
 /// Lets go of the lock as it enters, and tells its application nothing of it.
@@ -161,7 +168,7 @@ fn a_grant_or_a_release_without_its_fence_lets_fences_repeat() {
 struct EverybodyMints;
 
 impl<P: Mutex<Config = ()>> Tamper<P> for EverybodyMints {
-    fn start(&self, start: Start<'_, ()>, out: &mut Effects<P>) -> P {
+    fn start(&self, start: Start<'_, (), P::Stored>, out: &mut Effects<P>) -> P {
         let seat = start.view.seat(start.me).unwrap().index();
         let mut ring = start.view.members().to_vec();
         ring.rotate_left(seat);
@@ -399,7 +406,7 @@ fn maekawa_with_voting_sets_that_share_no_member_cannot_be_built() {
 struct MembersDisagree;
 
 impl<P: Mutex<Config = VotingSets>> Tamper<P> for MembersDisagree {
-    fn start(&self, start: Start<'_, VotingSets>, out: &mut Effects<P>) -> P {
+    fn start(&self, start: Start<'_, VotingSets, P::Stored>, out: &mut Effects<P>) -> P {
         let alone = |&id: &ProcessId| if id == start.me { vec![id] } else { vec![start.me, id] };
         let sets = start.view.members().iter().map(alone).collect();
         let sets = VotingSets::from_sets(start.view, sets).unwrap();
@@ -522,162 +529,6 @@ fn maekawa_without_fifo_channels_deadlocks() {
 /// All voting sets that two processes can have.
 fn all_of_two() -> [Bounds<VotingSets>; 3] {
     [[&[1][..], &[1, 2]], [&[1, 2], &[2]], [&[1, 2], &[1, 2]]].map(|sets| Bounds::voting(&sets))
-}
-
-// The mutant, and who makes it.
-
-/// A process in the hands of somebody who tampers with it. It is not asked for its own invariants:
-/// what it does to others must give it away.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Mutant<P, H> {
-    process: P,
-    hands: H,
-}
-
-/// Who tampers with a process, and how; by default it is left alone.
-trait Tamper<P: Mutex>: Clone {
-    fn start(&self, start: Start<'_, P::Config>, out: &mut Effects<P>) -> P {
-        P::start(start, out)
-    }
-
-    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
-        process.on(input, out);
-    }
-}
-
-impl<P: Mutex, F: Fn(&mut P, Input<P>, &mut Effects<P>) + Clone> Tamper<P> for F {
-    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
-        self(process, input, out);
-    }
-}
-
-#[derive(Clone)]
-struct Nobody;
-
-impl<P: Mutex> Tamper<P> for Nobody {}
-
-/// All mutants of a search are in the same hands, so these are no part of their state.
-#[derive(Clone)]
-struct Hands<T>(T);
-
-impl<T> PartialEq for Hands<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<T> Eq for Hands<T> {}
-
-impl<T> Hash for Hands<T> {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-impl<T> Debug for Hands<T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("Hands")
-    }
-}
-
-impl<P: Mutex, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
-    type Config = (P::Config, Hands<T>);
-    type Command = Command;
-    type Message = P::Message;
-    type Timer = P::Timer;
-    type Notice = Notice;
-
-    fn start(start: Start<'_, Self::Config>, out: &mut Effects<Self>) -> Self {
-        let Start { me, view, holder, clock, arrival, config: (config, hands) } = start;
-        let mut inner = Effects::new();
-        let start = Start { me, view, holder, clock, arrival, config };
-        let process = hands.0.start(start, &mut inner);
-        put(inner.drain(), out);
-        Self { process, hands: hands.clone() }
-    }
-
-    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
-        let input = match input {
-            Input::Command(command) => Input::Command(command),
-            Input::Message { from, message } => Input::Message { from, message },
-            Input::Timer(timer) => Input::Timer(timer),
-        };
-        let mut inner = Effects::new();
-        self.hands.0.on(&mut self.process, input, &mut inner);
-        put(inner.drain(), out);
-    }
-}
-
-/// What a process does about an input.
-fn step<P: Mutex>(process: &mut P, input: Input<P>) -> Vec<Effect<P>> {
-    let mut out = Effects::new();
-    process.on(input, &mut out);
-    out.drain().collect()
-}
-
-/// Does it after all.
-fn put<P, Q>(effects: impl IntoIterator<Item = Effect<P>>, out: &mut Effects<Q>)
-where
-    P: Mutex,
-    Q: Mutex<Message = P::Message, Timer = P::Timer>,
-{
-    for effect in effects {
-        match effect {
-            Effect::Send { to, message, .. } => out.send(to, message),
-            Effect::Notify(notice) => out.notify(notice),
-            Effect::SetTimer { timer, after } => out.set_timer(timer, after),
-            Effect::CancelTimer(timer) => out.cancel_timer(timer),
-        }
-    }
-}
-
-/// Every message it gets is tampered with.
-fn hears<P: Mutex>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
-    move |process: &mut P, mut input: Input<P>, out: &mut Effects<P>| {
-        if let Input::Message { message, .. } = &mut input {
-            change(message);
-        }
-        process.on(input, out);
-    }
-}
-
-/// Every message it sends is tampered with.
-fn says<P: Mutex>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
-    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let mut effects = step(process, input);
-        for effect in &mut effects {
-            if let Effect::Send { message, .. } = effect {
-                change(message);
-            }
-        }
-        put(effects, out);
-    }
-}
-
-/// Some messages that it should send it does not.
-fn loses<P: Mutex>(
-    is_lost: impl Fn(&Input<P>, ProcessId, &P::Message) -> bool + Clone,
-) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone {
-    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let mut effects = step(process, input.clone());
-        effects.retain(|effect| match effect {
-            Effect::Send { to, message, .. } => !is_lost(&input, *to, message),
-            _ => true,
-        });
-        put(effects, out);
-    }
-}
-
-/// Some steps it takes and is, after them, as it was before.
-fn forgets<P: Mutex>(
-    is_forgotten: impl Fn(&Input<P>, &[Effect<P>]) -> bool + Clone,
-) -> impl Tamper<P> {
-    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let before = process.clone();
-        let effects = step(process, input.clone());
-        if is_forgotten(&input, &effects) {
-            *process = before;
-        }
-        put(effects, out);
-    }
 }
 
 // The bounds of a search.

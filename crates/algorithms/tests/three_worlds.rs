@@ -1,7 +1,9 @@
 //! Every algorithm of the catalogue, unchanged, in three worlds: simulated, searched, and between
 //! real processes. An algorithm that is added to the catalogue is in all of them.
 
-use conclave_algorithms::catalogue::{self, Entry, Portable, Seating, Visitor};
+use std::time::Duration;
+
+use conclave_algorithms::catalogue::{self, Entry, MutexVisitor, Portable, Seating, Timing};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::mutex::Mutex;
 use conclave_core::{ProcessId, Seat, View};
@@ -14,8 +16,17 @@ fn view(entry: &Entry, n: u32) -> View {
     entry.view_of(&View::dense(1, n)).unwrap()
 }
 
-fn visit<V: Visitor>(entry: &Entry, view: &View, visitor: V) -> V::Output {
-    catalogue::visit(entry, &Seating { view, construction: Construction::Grid }, visitor).unwrap()
+fn visit<V: MutexVisitor>(entry: &Entry, view: &View, visitor: V) -> V::Output {
+    catalogue::visit_mutex(
+        entry,
+        &Seating {
+            view,
+            construction: Construction::Grid,
+            timing: Timing::of(Duration::from_millis(1)),
+        },
+        visitor,
+    )
+    .unwrap()
 }
 
 struct Simulate<'a> {
@@ -25,7 +36,7 @@ struct Simulate<'a> {
     holder: Option<ProcessId>,
 }
 
-impl Visitor for Simulate<'_> {
+impl MutexVisitor for Simulate<'_> {
     type Output = Report;
 
     fn visit<P: Mutex<Message: Portable>>(
@@ -41,7 +52,7 @@ impl Visitor for Simulate<'_> {
                 patience: Time::delays(1_000),
             },
             ordering: JudgeOrdering::Yes,
-            promises_order: entry.promises.ordering,
+            promises_order: entry.promises.ordering(),
             check_invariants: true,
             ..Setup::new(self.view, &config)
         };
@@ -60,7 +71,7 @@ impl Visitor for Simulate<'_> {
 
 #[test]
 fn every_algorithm_is_simulated() {
-    for entry in catalogue::ALL {
+    for entry in catalogue::MUTEXES {
         for n in [1, 2, 3, 4, 7, 13] {
             let view = view(entry, n);
             let entries = 5 * u64::from(n);
@@ -68,7 +79,7 @@ fn every_algorithm_is_simulated() {
                 let run = Simulate { view: &view, workload, entries, holder: None };
                 let is_lone = run.workload == Workload::One;
                 let report = visit(entry, &view, run);
-                if entry.promises.liveness || is_lone || n < 2 {
+                if entry.promises.liveness() || is_lone || n < 2 {
                     assert_eq!(report.verdict, Verdict::Ok, "{} with {n}", entry.name);
                     assert_eq!(report.delays.entries(), entries, "{} with {n}", entry.name);
                 }
@@ -79,7 +90,7 @@ fn every_algorithm_is_simulated() {
 
 #[test]
 fn every_algorithm_starts_with_a_known_holder() {
-    for entry in catalogue::ALL {
+    for entry in catalogue::MUTEXES {
         for holder in 1..=4 {
             let view = view(entry, 4);
             let holder = Some(ProcessId(holder));
@@ -98,7 +109,7 @@ struct Explore<'a> {
     fifo: bool,
 }
 
-impl Visitor for Explore<'_> {
+impl MutexVisitor for Explore<'_> {
     type Output = Found;
 
     fn visit<P: Mutex<Message: Portable>>(self, entry: &'static Entry, config: P::Config) -> Found {
@@ -119,13 +130,13 @@ impl Visitor for Explore<'_> {
 #[test]
 fn every_algorithm_is_searched() {
     let mut lines = Vec::new();
-    for entry in catalogue::ALL {
+    for entry in catalogue::MUTEXES {
         for (n, requests) in [(2, 2), (3, 1)] {
             let view = view(entry, n);
             let search = Explore { view: &view, holder: None, requests, fifo: true };
             let found = visit(entry, &view, search);
             let flaw = found.flaw.map(|(flaw, _)| flaw);
-            if entry.promises.liveness {
+            if entry.promises.liveness() {
                 assert_eq!(flaw, None, "{} with {n}: {found:?}", entry.name);
                 assert!(found.contended > 0 && found.finished > 0, "{}: {found:?}", entry.name);
             } else {
@@ -161,12 +172,12 @@ const STATES: [&str; 18] = [
 
 #[test]
 fn every_algorithm_is_searched_from_a_known_holder() {
-    for entry in catalogue::ALL {
+    for entry in catalogue::MUTEXES {
         let view = view(entry, 3);
         let search = Explore { view: &view, holder: Some(ProcessId(2)), requests: 1, fifo: true };
         let found = visit(entry, &view, search);
         let flaw = found.flaw.map(|(flaw, _)| flaw);
-        let expected = (!entry.promises.liveness).then_some(Flaw::Deadlock);
+        let expected = (!entry.promises.liveness()).then_some(Flaw::Deadlock);
         assert_eq!(flaw, expected, "{}: {found:?}", entry.name);
     }
 }
@@ -174,13 +185,13 @@ fn every_algorithm_is_searched_from_a_known_holder() {
 /// Those who need FIFO channels say so, and rightly; all others are safe without.
 #[test]
 fn channels_that_reorder_break_only_those_who_say_that_they_need_order() {
-    for entry in catalogue::ALL {
+    for entry in catalogue::MUTEXES {
         let view = view(entry, 2);
         let search = Explore { view: &view, holder: None, requests: 2, fifo: false };
         let found = visit(entry, &view, search);
         match entry.name {
             "lamport" => assert_eq!(found.flaw.map(|it| it.0), Some(Flaw::TwoHolders)),
-            _ if !entry.promises.liveness => {
+            _ if !entry.promises.liveness() => {
                 assert_eq!(found.flaw.map(|it| it.0), Some(Flaw::Deadlock));
             }
             _ => assert_eq!(found.flaw, None, "{}", entry.name),
@@ -193,7 +204,7 @@ struct TakePart {
     view: View,
 }
 
-impl Visitor for TakePart {
+impl MutexVisitor for TakePart {
     type Output = ();
 
     fn visit<P: Mutex<Message: Portable>>(self, entry: &'static Entry, config: P::Config) {
@@ -213,9 +224,9 @@ fn every_algorithm_runs_between_processes() {
         let view = view(entry, 3);
         return visit(entry, &view.clone(), TakePart { peer, view });
     }
-    for entry in catalogue::ALL {
+    for entry in catalogue::MUTEXES {
         // What deadlocks is shown to where it does no harm.
-        let n = if entry.promises.liveness { 3 } else { continue };
+        let n = if entry.promises.liveness() { 3 } else { continue };
         let test = "every_algorithm_runs_between_processes";
         let deeds = tcp::run_all(&view(entry, n), test, &[(ALGORITHM, entry.name)]);
         let expected = u64::from(n * ENTRIES_EACH);

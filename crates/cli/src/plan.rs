@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use conclave_algorithms::catalogue::{self, Entry, Portable, Seating, SeatingError, Visitor};
+use conclave_algorithms::catalogue::{
+    self, Entry, MutexVisitor, Portable, Seating, SeatingError, Timing,
+};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
 use conclave_core::mutex::Mutex;
@@ -25,6 +27,8 @@ pub struct Plan {
     pub construction: Construction,
     /// How long messages take.
     pub network: Network,
+    /// What timers are set to.
+    pub timing: Timing,
     /// Whether channels keep the order.
     pub order: ChannelOrder,
     /// Who asks when.
@@ -76,6 +80,7 @@ impl Plan {
             entry,
             construction: Construction::Grid,
             network: Network::Unit,
+            timing: Timing::of(Network::Unit.typical().as_duration()),
             order: ChannelOrder::Fifo,
             workload: Workload::Contend,
             entries: 4 * n,
@@ -122,9 +127,9 @@ impl Plan {
     /// Carries it out. `progress` is told the number of entries now and then.
     pub fn run(self, progress: &mut dyn FnMut(u64)) -> Result<Done, SeatingError> {
         let view = self.entry.view_of(&self.clients)?;
-        let seating = Seating { view: &view, construction: self.construction };
+        let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
         let visitor = Run { plan: &self, view: &view, progress };
-        let outcome = catalogue::visit(self.entry, &seating, visitor)?;
+        let outcome = catalogue::visit_mutex(self.entry, &seating, visitor)?;
         Ok(Done { plan: self, view, outcome })
     }
 
@@ -190,7 +195,7 @@ impl Done {
             network: self.plan.network.to_string(),
             members: self.view.members().to_vec(),
             kinds: self.plan.entry.kinds.iter().copied().map(TraceKind::from).collect(),
-            promises_order: self.plan.entry.promises.ordering,
+            promises_order: self.plan.entry.promises.ordering(),
         };
         Trace { header, records: self.outcome.records.clone() }
     }
@@ -202,7 +207,7 @@ struct Run<'a> {
     progress: &'a mut dyn FnMut(u64),
 }
 
-impl Visitor for Run<'_> {
+impl MutexVisitor for Run<'_> {
     type Output = Outcome;
 
     fn visit<P: Mutex<Message: Portable>>(
@@ -222,7 +227,7 @@ impl Visitor for Run<'_> {
             seed: plan.seed,
             limits: plan.limits,
             ordering: plan.ordering,
-            promises_order: entry.promises.ordering,
+            promises_order: entry.promises.ordering(),
             recording: plan.recording,
             check_invariants: plan.check_invariants && plan.is_within_model(),
         };

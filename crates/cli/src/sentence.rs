@@ -9,7 +9,7 @@ use crate::plan::Done;
 /// What came of it, in one sentence that a student understands.
 pub fn reason(done: &Done) -> String {
     let id = |seat: Seat| done.view.at(seat);
-    judged(&done.outcome.report, done.plan.entry.promises.ordering, id)
+    judged(&done.outcome.report, done.plan.entry.promises.ordering(), id)
         .or_else(|| done.outcome.diagnosis.as_ref().map(|diagnosis| diagnosis.sentence(id)))
         .unwrap_or_else(|| ended(&done.outcome.report))
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use conclave_algorithms::catalogue::{self, ALL};
+use conclave_algorithms::catalogue::{self, MUTEXES};
 use conclave_cli::plan::Plan;
 use conclave_core::View;
 use conclave_diagram::Options;
@@ -93,7 +93,7 @@ fn the_table_is_a_list_of_cells() {
             assert!(keys.iter().any(|it| *it == key), "no {key} in {cell:#}");
         }
     }
-    for entry in ALL {
+    for entry in MUTEXES {
         assert!(cells.iter().any(|cell| cell["algorithm"] == entry.name), "{}", entry.name);
     }
 }
@@ -103,7 +103,7 @@ fn every_format_of_the_table_has_every_algorithm() {
     for format in ["text", "markdown", "latex", "csv"] {
         let output = conclave(&format!("table -n 4 --format {format}"));
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(ALL.iter().all(|entry| text.contains(entry.name)), "{format}:\n{text}");
+        assert!(MUTEXES.iter().all(|entry| text.contains(entry.name)), "{format}:\n{text}");
         assert!(text.contains("counts a message to oneself"), "{format}:\n{text}");
     }
 }
@@ -166,7 +166,7 @@ fn the_command_that_is_printed_does_the_same_again() {
 
 #[test]
 fn a_picture_has_an_arrow_for_every_message_and_a_bar_for_every_entry() {
-    for entry in ALL {
+    for entry in MUTEXES {
         let mut plan = Plan::new(entry, View::dense(1, 4));
         (plan.recording, plan.entries) = (Recording::Everything, 8);
         let done = plan.run(&mut |_| {}).unwrap();
@@ -189,7 +189,7 @@ fn a_deadlock_is_drawn_as_a_cycle() {
 
 #[test]
 fn a_trace_judged_again_has_the_same_measures() {
-    for entry in ALL {
+    for entry in MUTEXES {
         let mut plan = Plan::new(entry, View::dense(1, 5));
         plan.recording = Recording::Everything;
         let done = plan.run(&mut |_| {}).unwrap();
@@ -206,7 +206,7 @@ fn a_trace_judged_again_has_the_same_measures() {
 
 #[test]
 fn explained_runs_name_the_rule_of_every_step() {
-    for entry in ALL {
+    for entry in MUTEXES {
         let mut plan = Plan::new(entry, View::dense(1, 4));
         plan.recording = Recording::Everything;
         let done = plan.run(&mut |_| {}).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use conclave_algorithms::catalogue::{ALL, Measure};
+use conclave_algorithms::catalogue::{MUTEXES, Measure};
 use conclave_algorithms::quorum::Construction;
 use conclave_cli::experiment;
 
@@ -34,7 +34,7 @@ const EXACT: &[(&str, &str)] = &[
 #[test]
 fn every_exact_cell_equals_its_formula() {
     let mut exact: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for entry in ALL {
+    for entry in MUTEXES {
         for n in SIZES {
             let cells = experiment::measure(entry, n, Construction::Grid).unwrap();
             let exact_cells = cells.iter().filter(|cell| cell.exact);
@@ -56,7 +56,7 @@ fn every_exact_cell_equals_its_formula() {
 
 #[test]
 fn figures_hold_for_other_voting_sets_too() {
-    for entry in ALL.iter().filter(|entry| entry.needs.voting_sets) {
+    for entry in MUTEXES.iter().filter(|entry| entry.needs.voting_sets) {
         for (construction, n) in
             [(Construction::Plane, 13), (Construction::Majority, 12), (Construction::All, 6)]
         {
@@ -69,7 +69,7 @@ fn figures_hold_for_other_voting_sets_too() {
 
 #[test]
 fn figures_hold_for_very_few_too() {
-    for entry in ALL {
+    for entry in MUTEXES {
         for n in [2, 3] {
             for cell in experiment::measure(entry, n, Construction::Grid).unwrap() {
                 assert!(cell.holds(), "{cell:?}");
@@ -80,7 +80,7 @@ fn figures_hold_for_very_few_too() {
 
 #[test]
 fn deadlock_free_maekawa_stays_below_the_quoted_cost() {
-    let entry = ALL.iter().find(|entry| entry.name == "maekawa").unwrap();
+    let entry = MUTEXES.iter().find(|entry| entry.name == "maekawa").unwrap();
     for n in SIZES {
         let cells = experiment::measure(entry, n, Construction::Grid).unwrap();
         let cell = cells.iter().find(|cell| cell.measure == Measure::Saturated).unwrap();

@@ -1,6 +1,7 @@
 //! What a process does.
 
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use crate::{ProcessId, Protocol};
@@ -23,11 +24,16 @@ pub enum Effect<P: Protocol> {
     SetTimer {
         /// Which.
         timer: P::Timer,
-        /// When, from now.
+        /// When, from now; not before.
         after: Duration,
+        /// Not after; the runner chooses.
+        at_most: Duration,
     },
     /// Let `timer` not run out after all.
     CancelTimer(P::Timer),
+    /// Keep this in place of what was kept before, so that no crash loses it. What stands after it
+    /// is not done before it is safe.
+    Persist(P::Stored),
 }
 
 /// The one way out: a buffer that a runner keeps and hands to every step, so that a step allocates
@@ -38,17 +44,18 @@ pub enum Effect<P: Protocol> {
 pub struct Effects<P: Protocol> {
     list: Vec<Effect<P>>,
     rules: Option<Vec<&'static str>>,
+    now: Duration,
 }
 
 impl<P: Protocol> Effects<P> {
     /// An empty buffer that forgets which rules fired.
     pub fn new() -> Self {
-        Self { list: Vec::new(), rules: None }
+        Self { list: Vec::new(), rules: None, now: Duration::ZERO }
     }
 
     /// An empty buffer that remembers which rules fired, for [`take_rules`](Self::take_rules).
     pub fn explained() -> Self {
-        Self { list: Vec::new(), rules: Some(Vec::new()) }
+        Self { rules: Some(Vec::new()), ..Self::new() }
     }
 
     /// Sends `message` to one process.
@@ -78,13 +85,39 @@ impl<P: Protocol> Effects<P> {
     /// Sets a timer, in place of what it was set to before.
     #[inline]
     pub fn set_timer(&mut self, timer: P::Timer, after: Duration) {
-        self.list.push(Effect::SetTimer { timer, after });
+        self.list.push(Effect::SetTimer { timer, after, at_most: after });
+    }
+
+    /// Sets a timer to run out at any time of that range: the one source of chance.
+    #[inline]
+    pub fn set_timer_within(&mut self, timer: P::Timer, range: RangeInclusive<Duration>) {
+        let (after, at_most) = range.into_inner();
+        self.list.push(Effect::SetTimer { timer, after, at_most });
     }
 
     /// Cancels a timer.
     #[inline]
     pub fn cancel_timer(&mut self, timer: P::Timer) {
         self.list.push(Effect::CancelTimer(timer));
+    }
+
+    /// Keeps this safe from crashes, before anything else that this step does after it.
+    #[inline]
+    pub fn persist(&mut self, stored: P::Stored) {
+        self.list.push(Effect::Persist(stored));
+    }
+
+    /// What the clock of this process shows as the step begins. Clocks differ and drift, so only
+    /// differences of one process's own readings mean anything.
+    #[inline]
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// Says what that clock shows: a runner does, before each step.
+    #[inline]
+    pub fn set_now(&mut self, now: Duration) {
+        self.now = now;
     }
 
     /// Says which rule fired, as a sentence whose subject is this process. It changes nothing: it

@@ -13,6 +13,8 @@
 extern crate alloc;
 
 pub mod clock;
+pub mod detector;
+pub mod election;
 pub mod mutex;
 
 mod effects;
@@ -20,6 +22,7 @@ mod fence;
 mod id;
 mod input;
 mod message;
+mod promises;
 mod protocol;
 mod seat_set;
 mod view;
@@ -29,6 +32,7 @@ pub use fence::{Fence, HighestFence};
 pub use id::{ProcessId, Seat};
 pub use input::Input;
 pub use message::{Kind, KindIndex, Message, Phase};
+pub use promises::Promises;
 pub use protocol::{Arrival, Protocol, Start};
 pub use seat_set::SeatSet;
 pub use view::{DuplicateId, View};

@@ -24,6 +24,27 @@ pub enum Phase {
     Leave,
     /// Neither: sent even when nobody wants anything, as a token that never rests.
     Upkeep,
+    /// Finding a leader, and making it known.
+    Elect,
+    /// Asking a store that all share, and its answers.
+    Store,
+    /// Word from such a store that what somebody watched is gone.
+    Wake,
+    /// Repairing what a crash broke.
+    Repair,
+}
+
+impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Enter,
+        Self::Leave,
+        Self::Upkeep,
+        Self::Elect,
+        Self::Store,
+        Self::Wake,
+        Self::Repair,
+    ];
 }
 
 /// The messages of one algorithm: an enum, one variant per message of the paper.
@@ -44,6 +65,26 @@ impl Kind {
     /// A kind that is spent on getting out.
     pub const fn leave(name: &'static str) -> Self {
         Self { name, phase: Phase::Leave }
+    }
+
+    /// A kind that is spent on finding a leader.
+    pub const fn elect(name: &'static str) -> Self {
+        Self { name, phase: Phase::Elect }
+    }
+
+    /// A kind that goes to a store that all share, or comes from it.
+    pub const fn store(name: &'static str) -> Self {
+        Self { name, phase: Phase::Store }
+    }
+
+    /// A kind by which such a store wakes somebody.
+    pub const fn wake(name: &'static str) -> Self {
+        Self { name, phase: Phase::Wake }
+    }
+
+    /// A kind that is spent on repairing what a crash broke.
+    pub const fn repair(name: &'static str) -> Self {
+        Self { name, phase: Phase::Repair }
     }
 
     /// A kind that is sent whether or not anybody wants anything.

@@ -30,7 +30,8 @@ use crate::{Effects, Input, Message, ProcessId, View};
 ///    overtake another of the same channel only where the channels are said not to be FIFO;
 /// 5. a timer runs out at most once per setting, replaces an earlier setting of the same name, and
 ///    never runs out after `cancel_timer`;
-/// 6. back to 2. A crash loses all state.
+/// 6. what a step persists is safe before its later effects are performed;
+/// 7. back to 2. A crash loses all state but what was persisted last.
 ///
 /// # What a protocol promises
 ///
@@ -66,6 +67,7 @@ use crate::{Effects, Input, Message, ProcessId, View};
 ///     type Message = Ping;
 ///     type Timer = ();
 ///     type Notice = &'static str;
+///     type Stored = ();
 ///
 ///     fn start(_: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
 ///         Pinger { output_ping: false }
@@ -99,9 +101,11 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
     type Timer: Copy + Debug + Ord + Hash;
     /// What the application is told.
     type Notice: Clone + Debug + Eq + Hash;
+    /// What survives a crash; `()` if nothing does.
+    type Stored: Clone + Debug + Eq + Hash;
 
     /// The first state, and what is to be done at once.
-    fn start(start: Start<'_, Self::Config>, out: &mut Effects<Self>) -> Self;
+    fn start(start: Start<'_, Self::Config, Self::Stored>, out: &mut Effects<Self>) -> Self;
 
     /// The transition: one `match`, one arm per rule of the paper.
     fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>);
@@ -121,7 +125,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
 
 /// What a process is told at its start: where it sits, with whom, and what is known already.
 #[derive(Debug)]
-pub struct Start<'a, C> {
+pub struct Start<'a, C, S = ()> {
     /// Who it is.
     pub me: ProcessId,
     /// Who takes part; `me` is among them.
@@ -134,6 +138,8 @@ pub struct Start<'a, C> {
     pub clock: Timestamp,
     /// Whether it founds the system or comes back to it.
     pub arrival: Arrival,
+    /// What it persisted last in an earlier life, if it had one and persisted anything.
+    pub stored: Option<&'a S>,
     /// What all agreed on.
     pub config: &'a C,
 }
@@ -143,15 +149,15 @@ pub struct Start<'a, C> {
 pub enum Arrival {
     /// At the beginning, with all others: the first member may mint what there must be one of.
     Founding,
-    /// After a crash, with its memory lost, among others that went on.
+    /// After a crash, with its memory lost but for what it persisted, among others that went on.
     Returning,
 }
 
-impl<'a, C> Start<'a, C> {
+impl<'a, C, S> Start<'a, C, S> {
     /// The usual start: everybody at once, nobody holding, clocks at zero.
     pub fn founding(me: ProcessId, view: &'a View, config: &'a C) -> Self {
         let (holder, clock) = (None, Timestamp::default());
-        Self { me, view, holder, clock, arrival: Arrival::Founding, config }
+        Self { me, view, holder, clock, arrival: Arrival::Founding, stored: None, config }
     }
 
     /// Whether this process is in the critical section as the view begins.

@@ -1,7 +1,7 @@
 //! What can be seen of a run.
 
-use conclave_core::mutex::{Command, Notice};
-use conclave_core::{Fence, KindIndex, Seat};
+use conclave_core::election::{Term, Version};
+use conclave_core::{Fence, KindIndex, Seat, View, detector, election, mutex};
 
 use crate::Time;
 
@@ -74,8 +74,10 @@ pub enum What {
     TimerFired,
     /// It crashed.
     Crashed,
-    /// It came back, with its memory lost.
+    /// It came back, with its memory lost but for what it persisted.
     Returned,
+    /// Another process took its place and its name; it knows nothing of its predecessor.
+    Replaced,
     /// It stopped for a while.
     Paused,
     /// It went on, with what had arrived meanwhile.
@@ -91,6 +93,45 @@ pub enum What {
     Healed {
         /// Which partition.
         partition: u16,
+    },
+    /// Its application asked for an election.
+    Called,
+    /// It takes part in an election.
+    Electing,
+    /// It learnt who leads.
+    Elected {
+        /// Who.
+        leader: Seat,
+        /// In which term; 0 where there are none.
+        term: Term,
+    },
+    /// It knows of no leader, and is none itself.
+    Vacant,
+    /// Its application asked for the value that leaders keep.
+    Reading,
+    /// It told the value.
+    Read {
+        /// Of which state.
+        version: Version,
+    },
+    /// Its application asked for another value to be kept.
+    Writing,
+    /// It said that the value is safe.
+    Wrote {
+        /// As which state.
+        version: Version,
+    },
+    /// It would not, or could not, do what was asked.
+    Refused,
+    /// It suspects a process of being dead.
+    Suspected {
+        /// Whom.
+        whom: Seat,
+    },
+    /// It believes a suspect to be alive.
+    Trusted {
+        /// Whom.
+        whom: Seat,
     },
     /// Diagnosis, at the end of a run that did not end well: it says whom it waits for.
     WaitsFor {
@@ -121,27 +162,67 @@ pub enum Side {
 
 /// What an application says or hears, as a judge sees it.
 pub trait Observable {
-    /// The same, as something that happened.
-    fn what(&self) -> What;
+    /// The same, as something that happened; `None` if it speaks of somebody who takes no part.
+    fn what(&self, view: &View) -> Option<What>;
 }
 
-impl Observable for Command {
+impl Observable for mutex::Command {
     #[inline]
-    fn what(&self) -> What {
-        match self {
-            Command::Enter => What::Requested,
-            Command::Leave => What::Leaving,
-        }
+    fn what(&self, _: &View) -> Option<What> {
+        Some(match self {
+            mutex::Command::Enter => What::Requested,
+            mutex::Command::Leave => What::Leaving,
+        })
     }
 }
 
-impl Observable for Notice {
+impl Observable for mutex::Notice {
     #[inline]
-    fn what(&self) -> What {
-        match *self {
-            Notice::Entered { fence } => What::Entered { fence },
-            Notice::Left => What::Left,
-        }
+    fn what(&self, _: &View) -> Option<What> {
+        Some(match *self {
+            mutex::Notice::Entered { fence } => What::Entered { fence },
+            mutex::Notice::Left => What::Left,
+        })
+    }
+}
+
+impl Observable for election::Command {
+    fn what(&self, _: &View) -> Option<What> {
+        Some(match self {
+            election::Command::Call => What::Called,
+            election::Command::Read => What::Reading,
+            election::Command::Write(_) => What::Writing,
+        })
+    }
+}
+
+impl Observable for election::Notice {
+    fn what(&self, view: &View) -> Option<What> {
+        Some(match *self {
+            election::Notice::Electing => What::Electing,
+            election::Notice::Elected { leader, term } => {
+                What::Elected { leader: view.seat(leader)?, term }
+            }
+            election::Notice::Vacant => What::Vacant,
+            election::Notice::Read { version, .. } => What::Read { version },
+            election::Notice::Wrote { version } => What::Wrote { version },
+            election::Notice::Refused => What::Refused,
+        })
+    }
+}
+
+impl Observable for detector::Command {
+    fn what(&self, _: &View) -> Option<What> {
+        match *self {}
+    }
+}
+
+impl Observable for detector::Notice {
+    fn what(&self, view: &View) -> Option<What> {
+        Some(match *self {
+            detector::Notice::Suspects(id) => What::Suspected { whom: view.seat(id)? },
+            detector::Notice::Trusts(id) => What::Trusted { whom: view.seat(id)? },
+        })
     }
 }
 
@@ -151,6 +232,7 @@ impl What {
         match self {
             What::Crashed
             | What::Returned
+            | What::Replaced
             | What::Paused
             | What::Cut { .. }
             | What::Duplicated { .. } => true,

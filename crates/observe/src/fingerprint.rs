@@ -50,6 +50,18 @@ impl Fingerprint {
             What::Cut { partition, side } => (u64::from(partition), (side as u64) << 8 | 14),
             What::Healed { partition } => (u64::from(partition), 15),
             What::WaitsFor { whom } => (u64::from(whom.0), 16),
+            What::Replaced => (0, 17),
+            What::Called => (0, 18),
+            What::Electing => (0, 19),
+            What::Elected { leader, term } => (term.0, u64::from(leader.0) << 8 | 20),
+            What::Vacant => (0, 21),
+            What::Reading => (0, 22),
+            What::Read { version } => (version.0, 23),
+            What::Writing => (0, 24),
+            What::Wrote { version } => (version.0, 25),
+            What::Refused => (0, 26),
+            What::Suspected { whom } => (u64::from(whom.0), 27),
+            What::Trusted { whom } => (u64::from(whom.0), 28),
         };
         // An odd factor spreads the word over all bits, apart from those that the time moves.
         let word = word.wrapping_mul(0x082e_fa98_ec4e_6c89);

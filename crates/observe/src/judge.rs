@@ -123,7 +123,7 @@ impl Judge {
                 self.crashed[event.seat.index()] = Some(event.at);
                 self.paused[event.seat.index()] = None;
             }
-            What::Returned => self.crashed[event.seat.index()] = None,
+            What::Returned | What::Replaced => self.crashed[event.seat.index()] = None,
             What::Paused => self.paused[event.seat.index()] = Some(event.at),
             What::Resumed => self.paused[event.seat.index()] = None,
             What::Lost { to, cause, .. } if self.losses.len() < 1_000 => {

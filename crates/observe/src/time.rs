@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::ops::{Add, Sub};
+use core::time::Duration;
 
 /// A moment of a run, or the distance of two, in nanoseconds of that run's own time.
 ///
@@ -21,6 +22,16 @@ impl Time {
     /// That many message delays.
     pub const fn delays(count: u64) -> Self {
         Self(count.saturating_mul(Self::DELAY.0))
+    }
+
+    /// That long.
+    pub fn of(duration: Duration) -> Self {
+        Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The same, for protocols, which know no time of a run but how long something takes.
+    pub const fn as_duration(self) -> Duration {
+        Duration::from_nanos(self.0)
     }
 
     /// This time, counted in message delays.

@@ -182,7 +182,7 @@ fn bare(queue: &mut impl Queue) -> u64 {
                         commands.push_back((me, Command::Enter));
                     }
                 }
-                Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+                Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Persist(_) => {}
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
@@ -11,14 +12,20 @@ use crate::parse_duration;
 /// All faults of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FaultPlan {
+    /// Processes that are down from the start.
+    pub dead: Vec<ProcessId>,
     /// Processes that die.
     pub crashes: Vec<Crash>,
     /// Processes that come back.
     pub returns: Vec<Return>,
+    /// Processes whose place another takes, under the same name.
+    pub replacements: Vec<Return>,
     /// Processes that stop for a while.
     pub pauses: Vec<Pause>,
     /// Links that are cut for a while.
     pub partitions: Vec<Partition>,
+    /// Clocks that run too fast or too slow.
+    pub drifts: Vec<Drift>,
     /// How likely the network is to lose a message.
     pub loss: Probability,
     /// How likely the network is to deliver a message twice.
@@ -34,7 +41,8 @@ pub struct Crash {
     pub at: Time,
 }
 
-/// `3@90ms`: the process starts anew under its old name, without its memory.
+/// `3@90ms`: the process starts anew under its old name, without its memory but for what it
+/// persisted; or another process takes its name, that knows nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Return {
     /// Who.
@@ -70,6 +78,21 @@ pub struct Partition {
     pub until: Time,
 }
 
+/// `2=1.3`: the clock of process 2 runs 1.3 times as fast as time does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Drift {
+    /// Whose.
+    pub process: ProcessId,
+    /// How fast.
+    pub rate: Rate,
+}
+
+/// How fast a clock runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rate {
+    millionths: u64,
+}
+
 /// A number from 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Probability(f64);
@@ -96,6 +119,9 @@ pub enum ParseFaultError {
         /// Who.
         process: ProcessId,
     },
+    /// Of a drift.
+    #[error("`{0}` is not PROCESS=RATE with a RATE from 0.001 to 1000, e.g. 2=1.3")]
+    Drift(String),
     /// Of a loss or a duplication.
     #[error("`{0}` is not a probability; write a number from 0 to 1, e.g. 0.05")]
     Probability(String),
@@ -145,10 +171,13 @@ pub enum UnknownProcess {
 impl FaultPlan {
     /// Nothing goes wrong.
     pub const NONE: Self = Self {
+        dead: Vec::new(),
         crashes: Vec::new(),
         returns: Vec::new(),
+        replacements: Vec::new(),
         pauses: Vec::new(),
         partitions: Vec::new(),
+        drifts: Vec::new(),
         loss: Probability(0.0),
         duplicate: Probability(0.0),
     };
@@ -160,6 +189,10 @@ impl FaultPlan {
                 let members = describe(view);
                 return Err(UnknownProcess::Unknown { fault, process, members });
             }
+        }
+        if let Some(drift) = self.drifts.iter().find(|drift| view.seat(drift.process).is_none()) {
+            let (fault, process) = (format!("drift {drift}"), drift.process);
+            return Err(UnknownProcess::Unknown { fault, process, members: describe(view) });
         }
         self.check_pauses()?;
         self.check_order()
@@ -178,33 +211,35 @@ impl FaultPlan {
     }
 
     fn named(&self) -> impl Iterator<Item = (String, Vec<ProcessId>)> + '_ {
+        let dead = self.dead.iter().map(|&id| (format!("dead {id}"), vec![id]));
         let crashes = self.crashes.iter().map(|it| (format!("crash {it}"), vec![it.process]));
+        let replacements =
+            self.replacements.iter().map(|it| (format!("replace {it}"), vec![it.process]));
         let returns = self.returns.iter().map(|it| (format!("return {it}"), vec![it.process]));
         let pauses = self.pauses.iter().map(|it| (format!("pause {it}"), vec![it.process]));
         let partitions = self.partitions.iter().map(|it| {
             (format!("partition {it}"), it.left.iter().chain(&it.right).copied().collect())
         });
-        crashes.chain(returns).chain(pauses).chain(partitions)
+        dead.chain(crashes).chain(returns).chain(replacements).chain(pauses).chain(partitions)
     }
 
     /// Crashes and returns of one process must come by turns. At the same time it crashes first,
     /// because that is the order in which the world does them.
     fn check_order(&self) -> Result<(), UnknownProcess> {
-        let crashes = self.crashes.iter().map(|it| (it.process, it.at, true, it.to_string()));
-        let returns = self.returns.iter().map(|it| (it.process, it.at, false, it.to_string()));
-        let mut turns: Vec<_> = crashes.chain(returns).collect();
+        let dead = self.dead.iter().map(|&id| (id, Time::ZERO, true, format!("dead {id}")));
+        let crashes =
+            self.crashes.iter().map(|it| (it.process, it.at, true, format!("crash {it}")));
+        let returns =
+            self.returns.iter().map(|it| (it.process, it.at, false, format!("return {it}")));
+        let replacements =
+            self.replacements.iter().map(|it| (it.process, it.at, false, format!("replace {it}")));
+        let mut turns: Vec<_> = dead.chain(crashes).chain(returns).chain(replacements).collect();
         turns.sort_by_key(|&(process, at, is_crash, _)| (process, at, !is_crash));
         let mut down = None;
-        for (process, _, is_crash, text) in turns {
+        for (process, _, is_crash, fault) in turns {
             match (is_crash, down == Some(process)) {
-                (true, true) => {
-                    let fault = format!("crash {text}");
-                    return Err(UnknownProcess::AlreadyDown { fault, process });
-                }
-                (false, false) => {
-                    let fault = format!("return {text}");
-                    return Err(UnknownProcess::NotDown { fault, process });
-                }
+                (true, true) => return Err(UnknownProcess::AlreadyDown { fault, process }),
+                (false, false) => return Err(UnknownProcess::NotDown { fault, process }),
                 (true, false) => down = Some(process),
                 (false, true) => down = None,
             }
@@ -212,12 +247,55 @@ impl FaultPlan {
         Ok(())
     }
 
-    /// Every fault of the plan, as it is written.
+    /// How fast each clock runs, by seat.
+    pub fn rates(&self, view: &View) -> Vec<Rate> {
+        let mut rates = vec![Rate::REAL; view.len()];
+        for drift in &self.drifts {
+            if let Some(seat) = view.seat(drift.process) {
+                rates[seat.index()] = drift.rate;
+            }
+        }
+        rates
+    }
+
+    /// When the last planned fault has begun and ended.
+    pub fn last_moment(&self) -> Time {
+        let moments = self.crashes.iter().map(|it| it.at);
+        let moments = moments.chain(self.returns.iter().chain(&self.replacements).map(|it| it.at));
+        let ends = self.pauses.iter().map(|it| it.until);
+        let ends = ends.chain(self.partitions.iter().map(|it| it.until));
+        moments.chain(ends).max().unwrap_or_default()
+    }
+
+    /// Every fault of the plan, as it is written. Drifts are conditions, not faults that fire.
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.named().map(|(label, _)| label).collect();
         labels.extend((!self.loss.is_zero()).then(|| format!("loss {}", self.loss)));
         labels.extend((!self.duplicate.is_zero()).then(|| format!("duplicate {}", self.duplicate)));
         labels
+    }
+}
+
+impl Rate {
+    /// As fast as time.
+    pub const REAL: Self = Self { millionths: 1_000_000 };
+
+    /// What a clock of this rate shows at that time.
+    pub(crate) fn clock_at(self, now: Time) -> Duration {
+        if self == Self::REAL {
+            return Duration::from_nanos(now.0);
+        }
+        let shows = u128::from(now.0) * u128::from(self.millionths) / 1_000_000;
+        Duration::from_nanos(u64::try_from(shows).unwrap_or(u64::MAX))
+    }
+
+    /// How long it really takes until a clock of this rate has gone on by `after`.
+    pub(crate) fn real(self, after: Time) -> Time {
+        if self == Self::REAL {
+            return after;
+        }
+        let real = u128::from(after.0) * 1_000_000 / u128::from(self.millionths);
+        Time(u64::try_from(real).unwrap_or(u64::MAX))
     }
 }
 
@@ -323,6 +401,41 @@ impl FromStr for Partition {
     }
 }
 
+impl FromStr for Rate {
+    type Err = ();
+
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is between a thousandth and a thousand"
+    )]
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let rate: f64 = text.parse().map_err(|_| ())?;
+        let is_sane = (0.001..=1000.0).contains(&rate);
+        if is_sane { Ok(Self { millionths: (rate * 1e6).round() as u64 }) } else { Err(()) }
+    }
+}
+
+impl FromStr for Drift {
+    type Err = ParseFaultError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
+        let parse = || {
+            let (process, rate) = text.split_once('=')?;
+            let process = ProcessId(process.parse().ok()?);
+            Some(Self { process, rate: rate.parse().ok()? })
+        };
+        parse().ok_or_else(|| ParseFaultError::Drift(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Drift {
+    #[allow(clippy::cast_precision_loss, reason = "it has few digits")]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.process, self.rate.millionths as f64 / 1e6)
+    }
+}
+
 impl FromStr for Probability {
     type Err = ParseFaultError;
 
@@ -380,6 +493,8 @@ mod tests {
         assert!(same_when_read_again::<Partition>("1,2/3,4,5@10ms..30ms"));
         assert!(same_when_read_again::<Partition>("1>2@0ms..1ms"));
         assert!(same_when_read_again::<Probability>("0.05"));
+        assert!(same_when_read_again::<Drift>("2=1.3"));
+        assert!(same_when_read_again::<Drift>("7=0.95"));
     }
 
     #[test]
@@ -392,6 +507,9 @@ mod tests {
         }
         for text in ["1/2", "1,2@1ms..2ms", "/2@1ms..2ms", "1,/2@1ms..2ms", "1,2/2,3@1ms..2ms"] {
             assert!(text.parse::<Partition>().is_err(), "{text}");
+        }
+        for text in ["", "2", "2=", "=1.3", "2=0", "2=-1", "2=NaN", "2=1001"] {
+            assert!(text.parse::<Drift>().is_err(), "{text}");
         }
         for text in ["", "5%", "1.1", "-0.1", "NaN", "inf"] {
             assert!(text.parse::<Probability>().is_err(), "{text}");

@@ -9,6 +9,8 @@ use crate::seed::Stream;
 
 /// The faults of a run: those to come are on the agenda, those under way are here.
 pub struct FaultsUnderWay {
+    /// Who is down from the start, and under which label that is counted.
+    pub dead: Vec<(Seat, usize)>,
     pub actions: Vec<Action>,
     pub stream: Stream,
     pub cuts: Vec<Cut>,
@@ -23,7 +25,7 @@ pub struct FaultsUnderWay {
 #[derive(Clone, Copy)]
 pub enum Action {
     Crash { seat: Seat, label: usize },
-    Return { seat: Seat, label: usize },
+    Return { seat: Seat, label: usize, same: bool },
     Pause { seat: Seat, label: usize },
     Resume { seat: Seat },
     Cut { partition: usize, label: usize },
@@ -52,11 +54,15 @@ impl FaultsUnderWay {
         };
         let mut labels = 0..;
         let mut next_label = || labels.next().expect("the range has no end");
+        let dead = plan.dead.iter().map(|&id| (seat(id), next_label())).collect();
         for crash in &plan.crashes {
             at(crash.at, Action::Crash { seat: seat(crash.process), label: next_label() });
         }
         for it in &plan.returns {
-            at(it.at, Action::Return { seat: seat(it.process), label: next_label() });
+            at(it.at, Action::Return { seat: seat(it.process), label: next_label(), same: true });
+        }
+        for it in &plan.replacements {
+            at(it.at, Action::Return { seat: seat(it.process), label: next_label(), same: false });
         }
         for pause in &plan.pauses {
             at(pause.from, Action::Pause { seat: seat(pause.process), label: next_label() });
@@ -67,6 +73,7 @@ impl FaultsUnderWay {
             at(it.until, Action::Heal { partition });
         }
         Self {
+            dead,
             actions,
             stream: Stream::new(setup.seed, "faults"),
             cuts: Vec::new(),
@@ -76,6 +83,11 @@ impl FaultsUnderWay {
                 || !plan.duplicate.is_zero(),
             has_duplicates: !plan.duplicate.is_zero(),
         }
+    }
+
+    /// The label under which it is dead from the start, if it is.
+    pub fn dead(&self, seat: Seat) -> Option<usize> {
+        self.dead.iter().find(|(dead, _)| *dead == seat).map(|&(_, label)| label)
     }
 
     /// The label of a partition that is in the way, if one is.

@@ -31,7 +31,8 @@ mod world;
 
 pub use duration::{ParseDurationError, parse_duration};
 pub use fault::{
-    Crash, FaultPlan, ParseFaultError, Partition, Pause, Probability, Return, UnknownProcess,
+    Crash, Drift, FaultPlan, ParseFaultError, Partition, Pause, Probability, Rate, Return,
+    UnknownProcess,
 };
 pub use network::{Network, ParseNetworkError};
 pub use scenario::{ParseScenarioError, Scenario, ScriptedRequest};

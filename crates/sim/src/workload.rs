@@ -25,7 +25,7 @@ pub trait Application<P: Protocol> {
     /// No call is under way and no message that belongs to one is in flight.
     fn on_quiet(&mut self, desk: &mut Desk<P::Command>);
     /// Whether all that was to be done is done.
-    fn is_done(&self) -> bool;
+    fn is_done(&self, now: Time) -> bool;
 }
 
 /// Where an application puts its commands.
@@ -245,7 +245,7 @@ impl<P: Mutex> Application<P> for MutexApplication {
     }
 
     #[inline]
-    fn is_done(&self) -> bool {
+    fn is_done(&self, _: Time) -> bool {
         self.busy == 0 && self.left >= self.target
     }
 }

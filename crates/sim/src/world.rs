@@ -14,8 +14,9 @@ use conclave_observe::{
 
 use crate::agenda::{Agenda, Item, Rank};
 use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
+use crate::seed::Stream;
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
-use crate::{Application, Desk, FiredFault, Network, Outcome, Recording, Setup};
+use crate::{Application, Desk, FiredFault, Network, Outcome, Rate, Recording, Setup};
 
 /// Runs `application` on the protocol `P`. `progress` is told the number of entries now and then.
 pub fn simulate<P, A>(
@@ -70,6 +71,12 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     /// Messages to oneself: they take no time, and come before anything else.
     to_self: VecDeque<Flight<P::Message>>,
     agenda: Agenda<P::Command, P::Timer>,
+    /// By seat: what it persisted last, which no crash loses.
+    stored: Vec<Option<P::Stored>>,
+    /// By seat: how fast its clock runs.
+    rates: Vec<Rate>,
+    /// Where the time of a timer is drawn from, if it has a range.
+    timer_stream: Stream,
     /// Timers that are set, and when they were.
     timers: BTreeMap<(Seat, P::Timer), u64>,
     timer_settings: u64,
@@ -120,6 +127,9 @@ where
             incarnations: vec![0; members],
             wire,
             to_self: VecDeque::new(),
+            stored: vec![None; members],
+            rates: setup.faults.rates(setup.view),
+            timer_stream: Stream::new(setup.seed, "timers"),
             timers: BTreeMap::new(),
             timer_settings: 0,
             out: if RECORDS { Effects::explained() } else { Effects::new() },
@@ -148,10 +158,16 @@ where
     }
 
     fn begin(&mut self) {
-        for index in 0..self.setup.view.len() {
-            let process = self.start(Seat::at(index), Arrival::Founding);
-            self.processes.push(Some(process));
-            self.perform(Seat::at(index));
+        for seat in (0..self.setup.view.len()).map(Seat::at) {
+            self.processes.push(None);
+            if let Some(label) = self.faults.dead(seat) {
+                self.faults.fired[label] += 1;
+                self.watch.event(seat, What::Crashed);
+                self.application.on_crash(seat);
+                continue;
+            }
+            self.processes[seat.index()] = Some(self.start(seat, Arrival::Founding));
+            self.perform(seat);
         }
         if let Some(holder) = self.setup.holder.and_then(|id| self.setup.view.seat(id)) {
             self.watch.event(holder, What::Entered { fence: Fence::default() });
@@ -161,6 +177,7 @@ where
     }
 
     fn start(&mut self, seat: Seat, arrival: Arrival) -> P {
+        self.out.set_now(self.rates[seat.index()].clock_at(self.watch.now));
         let me = self.setup.view.at(seat);
         let clock = self.setup.clocks.iter().find(|(id, _)| *id == me);
         let start = Start {
@@ -169,6 +186,7 @@ where
             holder: self.setup.holder.filter(|_| arrival == Arrival::Founding),
             clock: clock.map(|&(_, time)| time).unwrap_or_default(),
             arrival,
+            stored: self.stored[seat.index()].as_ref(),
             config: self.setup.config,
         };
         P::start(start, &mut self.out)
@@ -182,7 +200,7 @@ where
             return None;
         }
         if self.calls_in_flight == 0 {
-            if self.application.is_done() && !self.is_anyone_paused() {
+            if self.application.is_done(self.watch.now) && !self.is_anyone_paused() {
                 return Some(Ending::Finished);
             }
             if self.application.awaits_quiet() {
@@ -264,7 +282,9 @@ where
             held.push_back(Held::Command { incarnation, command });
             return;
         }
-        self.watch.event(seat, command.what());
+        if let Some(what) = command.what(self.setup.view) {
+            self.watch.event(seat, what);
+        }
         self.process_input(seat, Input::Command(command));
     }
 
@@ -318,6 +338,7 @@ where
     #[inline(always)]
     fn process_input(&mut self, seat: Seat, input: Input<P>) {
         let Some(process) = &mut self.processes[seat.index()] else { return };
+        self.out.set_now(self.rates[seat.index()].clock_at(self.watch.now));
         process.on(input, &mut self.out);
         if self.setup.check_invariants
             && let Err(broken) = process.invariants()
@@ -349,23 +370,32 @@ where
                 }
                 Effect::Notify(notice) => {
                     self.has_news = true;
-                    self.watch.event(seat, notice.what());
+                    if let Some(what) = notice.what(self.setup.view) {
+                        self.watch.event(seat, what);
+                    }
                     self.application.on_notice(seat, &notice, self.desk.at(self.watch.now));
                     self.take_orders();
                 }
-                Effect::SetTimer { timer, after } => {
-                    self.timer_settings += 1;
-                    let setting = self.timer_settings;
-                    self.timers.insert((seat, timer), setting);
-                    let after = Time(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX));
-                    self.agenda.push(self.watch.now + after, Item::Timer { seat, timer, setting });
+                Effect::SetTimer { timer, after, at_most } => {
+                    self.set_timer(seat, timer, Time::of(after), Time::of(at_most));
                 }
                 Effect::CancelTimer(timer) => {
                     self.timers.remove(&(seat, timer));
                 }
+                Effect::Persist(stored) => self.stored[seat.index()] = Some(stored),
             }
         }
         self.out = out;
+    }
+
+    /// Its own clock runs it out, so a fast clock does so early.
+    fn set_timer(&mut self, seat: Seat, timer: P::Timer, after: Time, at_most: Time) {
+        self.timer_settings += 1;
+        let setting = self.timer_settings;
+        self.timers.insert((seat, timer), setting);
+        let after = if after < at_most { self.timer_stream.between(after, at_most) } else { after };
+        let after = self.rates[seat.index()].real(after);
+        self.agenda.push(self.watch.now + after, Item::Timer { seat, timer, setting });
     }
 
     #[inline(always)]
@@ -425,9 +455,12 @@ where
                 self.timers.retain(|&(owner, _), _| owner != seat);
                 self.application.on_crash(seat);
             }
-            Action::Return { seat, label } => {
+            Action::Return { seat, label, same } => {
                 self.faults.fired[label] += 1;
-                self.watch.event(seat, What::Returned);
+                self.watch.event(seat, if same { What::Returned } else { What::Replaced });
+                if !same {
+                    self.stored[seat.index()] = None;
+                }
                 let process = self.start(seat, Arrival::Returning);
                 self.processes[seat.index()] = Some(process);
                 self.perform(seat);

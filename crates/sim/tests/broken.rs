@@ -62,6 +62,7 @@ impl Protocol for Server {
     type Message = Say;
     type Timer = ();
     type Notice = Notice;
+    type Stored = ();
 
     fn start(start: Start<'_, Policy>, _: &mut Effects<Self>) -> Self {
         Self { policy: *start.config, waiting: Vec::new(), holder: None, granted: 0 }
@@ -85,7 +86,7 @@ impl Protocol for Server {
                 self.holder = None;
                 self.grant(out);
             }
-            Input::Timer(()) => {}
+            Input::Timer(()) | Input::Detector(_) => {}
         }
     }
 }

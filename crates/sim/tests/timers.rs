@@ -36,6 +36,7 @@ impl Protocol for Alarm {
     type Message = Silence;
     type Timer = Timer;
     type Notice = Notice;
+    type Stored = ();
 
     fn start(_: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
         Self { entered: 0, wrong: false }
@@ -55,7 +56,7 @@ impl Protocol for Alarm {
             }
             Input::Timer(Timer::Cancelled) => self.wrong = true,
             Input::Command(Command::Leave) => out.notify(Notice::Left),
-            Input::Message { .. } => {}
+            Input::Message { .. } | Input::Detector(_) => {}
         }
     }
 

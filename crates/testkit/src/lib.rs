@@ -4,5 +4,6 @@
 //! beside [`Protocol`](conclave_core::Protocol), and they find what a simulator's schedules do not
 //! reach. A dependency of tests only.
 
+pub mod mutant;
 pub mod search;
 pub mod tcp;

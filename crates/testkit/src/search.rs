@@ -237,6 +237,8 @@ impl<C> Search<'_, C> {
                 Effect::Notify(Notice::Left) => state.applications[seat.index()].is = Is::Out,
                 Effect::SetTimer { timer, .. } => drop(state.timers.insert((seat, timer))),
                 Effect::CancelTimer(timer) => drop(state.timers.remove(&(seat, timer))),
+                // Nobody crashes here, so nothing is ever asked for again.
+                Effect::Persist(_) => {}
             }
         }
         for message in to_self {

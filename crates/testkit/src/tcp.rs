@@ -213,10 +213,12 @@ impl Peer {
                     Effect::Notify(notice) => {
                         inputs.extend(wish.on_notice::<P>(notice, self.me, &self.directory));
                     }
-                    Effect::SetTimer { timer, after } => {
+                    Effect::SetTimer { timer, after, .. } => {
                         timers.insert(timer, Instant::now() + after);
                     }
                     Effect::CancelTimer(timer) => drop(timers.remove(&timer)),
+                    // Nobody comes back here, so nothing is ever asked for again.
+                    Effect::Persist(_) => {}
                 }
             }
             let input = match to_self.pop_front().or_else(|| inputs.pop_front()) {

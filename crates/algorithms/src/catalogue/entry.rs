@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_core::{DuplicateId, Kind, ProcessId, Seat, View};
+use conclave_core::{DuplicateId, Kind, ProcessId, Promises, Seat, View};
 
-use super::{ALL, Cost, Remark};
+use super::{Cost, Remark, Timing, all};
 use crate::mutex::central;
 use crate::quorum::{Construction, VotingSets, VotingSetsError};
 
@@ -34,15 +34,6 @@ pub struct Entry {
     pub remarks: &'static [Remark],
 }
 
-/// What an algorithm keeps beyond mutual exclusion, which all keep.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Promises {
-    /// Every request is granted.
-    pub liveness: bool,
-    /// Requests are granted in the order in which they happened.
-    pub ordering: bool,
-}
-
 /// What an algorithm needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
@@ -52,11 +43,14 @@ pub struct Needs {
     pub coordinator: bool,
     /// Voting sets.
     pub voting_sets: bool,
+    /// A bound on how long messages take, that is known: its timers mean something.
+    pub synchrony: bool,
 }
 
 impl Needs {
     /// Nothing but processes and messages.
-    pub const NOTHING: Self = Self { fifo: false, coordinator: false, voting_sets: false };
+    pub const NOTHING: Self =
+        Self { fifo: false, coordinator: false, voting_sets: false, synchrony: false };
 }
 
 /// Who takes part in a run of an algorithm, and how they vote.
@@ -66,6 +60,8 @@ pub struct Seating<'a> {
     pub view: &'a View,
     /// How voting sets are made, where they are needed.
     pub construction: Construction,
+    /// What its timers are set to, where it has any.
+    pub timing: Timing,
 }
 
 /// A seating that is not possible.
@@ -86,7 +82,7 @@ pub enum SeatingError {
 }
 
 fn names() -> String {
-    let names: Vec<&str> = ALL.iter().map(|entry| entry.name).collect();
+    let names: Vec<&str> = all().map(|entry| entry.name).collect();
     names.join(", ")
 }
 

@@ -112,7 +112,7 @@ pub const PLAIN: Entry = Entry {
     title: "Central server",
     citation: "textbook, e.g. Coulouris et al., Distributed Systems, 5th ed., section 15.2",
     summary: "a coordinator (process 0) keeps a queue and grants to one at a time",
-    promises: Promises { liveness: true, ordering: false },
+    promises: Promises::Mutex { liveness: true, ordering: false },
     needs: Needs { coordinator: true, ..Needs::NOTHING },
     crash: "coordinator, holder, or one in the queue when its turn comes: everybody blocks",
     kinds: <Message as conclave_core::Message>::KINDS,
@@ -203,6 +203,7 @@ impl Protocol for Central {
     type Message = Message;
     type Timer = ();
     type Notice = Notice;
+    type Stored = ();
 
     fn start(start: Start<'_, Config>, _: &mut Effects<Self>) -> Self {
         let Config { coordinator, answers } = *start.config;

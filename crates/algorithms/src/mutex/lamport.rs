@@ -83,7 +83,7 @@ pub const ENTRY: Entry = Entry {
     title: "Lamport 1978",
     citation: "L. Lamport, Time, Clocks, and the Ordering of Events, CACM 21(7), 1978",
     summary: "everybody keeps the same queue of stamped requests; its first one enters",
-    promises: Promises { liveness: true, ordering: true },
+    promises: Promises::Mutex { liveness: true, ordering: true },
     needs: Needs { fifo: true, ..Needs::NOTHING },
     crash: "any crash blocks everybody",
     kinds: <Message as conclave_core::Message>::KINDS,
@@ -117,6 +117,7 @@ impl Protocol for Lamport {
     type Message = Message;
     type Timer = ();
     type Notice = Notice;
+    type Stored = ();
 
     fn start(start: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
         // A holder known from the start has the oldest request there can be, in every queue.

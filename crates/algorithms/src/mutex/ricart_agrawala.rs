@@ -101,7 +101,7 @@ pub const PLAIN: Entry = Entry {
     title: "Ricart-Agrawala 1981",
     citation: "G. Ricart, A. K. Agrawala, An Optimal Algorithm for Mutual Exclusion, CACM 24(1), 1981",
     summary: "ask everybody and wait for every reply; the older request goes first",
-    promises: Promises { liveness: true, ordering: true },
+    promises: Promises::Mutex { liveness: true, ordering: true },
     needs: Needs::NOTHING,
     crash: "any crash blocks everybody",
     kinds: <Message as conclave_core::Message>::KINDS,
@@ -183,6 +183,7 @@ impl Protocol for RicartAgrawala {
     type Message = Message;
     type Timer = ();
     type Notice = Notice;
+    type Stored = ();
 
     fn start(start: Start<'_, Answers>, _: &mut Effects<Self>) -> Self {
         Self {

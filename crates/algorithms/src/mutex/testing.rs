@@ -48,7 +48,7 @@ impl<P: Mutex> Probe<P> {
         Self::start(Start { arrival, ..Start::founding(ProcessId(me), view, config) })
     }
 
-    pub(super) fn start(start: Start<'_, P::Config>) -> Self {
+    pub(super) fn start(start: Start<'_, P::Config, P::Stored>) -> Self {
         let mut out = Effects::new();
         let me = start.me;
         let process = P::start(start, &mut out);
@@ -109,7 +109,7 @@ impl<P: Mutex> Probe<P> {
                     deeds.push(Deed::Entered(fence));
                 }
                 Effect::Notify(Notice::Left) => deeds.push(Deed::Left),
-                Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+                Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Persist(_) => {}
             }
         }
         for message in to_self {

@@ -65,7 +65,7 @@ pub const ENTRY: Entry = Entry {
     title: "Token ring, always moving",
     citation: "G. Le Lann, Distributed Systems: Towards a Formal Approach, IFIP Congress 1977",
     summary: "a token goes round for ever; who wants in keeps it while inside",
-    promises: Promises { liveness: true, ordering: false },
+    promises: Promises::Mutex { liveness: true, ordering: false },
     needs: Needs::NOTHING,
     crash: "any crash breaks the ring; the token is lost with its holder",
     kinds: <Message as conclave_core::Message>::KINDS,
@@ -169,6 +169,7 @@ impl Protocol for TokenRing {
     type Message = Message;
     type Timer = ();
     type Notice = Notice;
+    type Stored = ();
 
     fn start(start: Start<'_, ()>, out: &mut Effects<Self>) -> Self {
         let mut process = Self {

@@ -80,7 +80,7 @@ pub const ENTRY: Entry = Entry {
     title: "Token ring, resting",
     citation: "the lazy form of G. Le Lann, IFIP Congress 1977",
     summary: "the token stays where it was used last, until a call against the ring fetches it",
-    promises: Promises { liveness: true, ordering: false },
+    promises: Promises::Mutex { liveness: true, ordering: false },
     needs: Needs::NOTHING,
     crash: "any crash breaks the ring; the token is lost with its holder",
     kinds: <Message as conclave_core::Message>::KINDS,
@@ -112,6 +112,7 @@ impl Protocol for RestingTokenRing {
     type Message = Message;
     type Timer = ();
     type Notice = Notice;
+    type Stored = ();
 
     fn start(start: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
         Self {

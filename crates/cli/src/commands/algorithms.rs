@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use conclave_algorithms::catalogue::{ALL, Entry};
+use conclave_algorithms::catalogue::{Entry, all};
 use serde_json::{Value, json};
 
 use crate::cli::AlgorithmsArgs;
@@ -11,12 +11,12 @@ use crate::cli::AlgorithmsArgs;
 pub fn execute(args: &AlgorithmsArgs) -> anyhow::Result<ExitCode> {
     let mut out = anstream::stdout().lock();
     if args.json {
-        let list: Vec<Value> = ALL.iter().map(|entry| as_json(entry)).collect();
+        let list: Vec<Value> = all().map(as_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let bold = anstyle::Style::new().bold();
-    for entry in ALL {
+    for entry in all() {
         writeln!(out, "{bold}{}{bold:#}  {}", entry.name, entry.title)?;
         writeln!(out, "    {}", entry.summary)?;
         writeln!(out, "    promises  {}", promises(entry))?;
@@ -31,8 +31,9 @@ pub fn execute(args: &AlgorithmsArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn promises(entry: &Entry) -> String {
-    let liveness = if entry.promises.liveness { "everybody is served" } else { "no more" };
-    let ordering = if entry.promises.ordering { ", in the order in which they asked" } else { "" };
+    let liveness = if entry.promises.liveness() { "everybody is served" } else { "no more" };
+    let ordering =
+        if entry.promises.ordering() { ", in the order in which they asked" } else { "" };
     format!("one holder at a time; {liveness}{ordering}")
 }
 
@@ -70,8 +71,8 @@ fn as_json(entry: &Entry) -> Value {
         "citation": entry.citation,
         "promises": {
             "safety": true,
-            "liveness": entry.promises.liveness,
-            "ordering": entry.promises.ordering,
+            "liveness": entry.promises.liveness(),
+            "ordering": entry.promises.ordering(),
         },
         "needs": {
             "coordinator": entry.needs.coordinator,

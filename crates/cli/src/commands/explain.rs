@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use conclave_core::Seat;
+use conclave_core::election::Term;
 use conclave_observe::trace::{Record, Trace};
 use conclave_observe::{LossCause, Side, What};
 
@@ -41,7 +42,17 @@ pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
 
 /// Whether a process did this itself; what becomes of its messages is none of its doing.
 fn is_deed(record: &Record) -> bool {
-    matches!(record.event.what, What::Sent { .. } | What::Entered { .. } | What::Left)
+    matches!(
+        record.event.what,
+        What::Sent { .. }
+            | What::Entered { .. }
+            | What::Left
+            | What::Electing
+            | What::Elected { .. }
+            | What::Vacant
+            | What::Suspected { .. }
+            | What::Trusted { .. }
+    )
 }
 
 /// What a step did.
@@ -54,6 +65,20 @@ fn consequence(trace: &Trace, record: &Record) -> Option<String> {
         What::Sent { to, .. } => Some(format!("{text} to {}", itself(to))),
         What::Entered { fence } => Some(format!("IN, with fence {fence}")),
         What::Left => Some("OUT".into()),
+        What::Electing => Some("takes part in the election".into()),
+        What::Elected { leader, term } => {
+            let term = if term == Term::NONE { String::new() } else { format!(" in term {term}") };
+            if leader == record.event.seat {
+                return Some(format!("LEADS{term}"));
+            }
+            Some(format!("elected: {}{term}", trace.id(leader)))
+        }
+        What::Vacant => Some("knows no leader".into()),
+        What::Read { version } => Some(format!("read, as of version {version}")),
+        What::Wrote { version } => Some(format!("written, as version {version}")),
+        What::Refused => Some("refused".into()),
+        What::Suspected { whom } => Some(format!("SUSPECTS {}", trace.id(whom))),
+        What::Trusted { whom } => Some(format!("trusts {} again", trace.id(whom))),
         What::Lost { to, cause, message } => {
             let why = match cause {
                 LossCause::Network => "the network loses it",
@@ -87,6 +112,10 @@ fn cause(trace: &Trace, record: &Record) -> String {
         What::TimerFired => "its timer runs out".into(),
         What::Crashed => "CRASHES".into(),
         What::Returned => "RETURNS, without its memory".into(),
+        What::Replaced => "is REPLACED by another process of the same name".into(),
+        What::Called => "calls an election".into(),
+        What::Reading => "is asked to read".into(),
+        What::Writing => "is asked to write".into(),
         What::Paused => "PAUSES".into(),
         What::Resumed => "RESUMES".into(),
         What::Cut { side, .. } => {
@@ -98,6 +127,14 @@ fn cause(trace: &Trace, record: &Record) -> String {
         What::Sent { .. }
         | What::Entered { .. }
         | What::Left
+        | What::Electing
+        | What::Elected { .. }
+        | What::Vacant
+        | What::Read { .. }
+        | What::Wrote { .. }
+        | What::Refused
+        | What::Suspected { .. }
+        | What::Trusted { .. }
         | What::Lost { .. }
         | What::Duplicated { .. } => String::new(),
     }

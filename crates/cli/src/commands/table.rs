@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{ContentArrangement, Table};
-use conclave_algorithms::catalogue::{ALL, Document, Entry};
+use conclave_algorithms::catalogue::{Document, Entry, MUTEXES};
 use conclave_observe::Verdict;
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let mut sizes = args.n.clone();
     sizes.sort_unstable();
     sizes.dedup();
-    let progress = Progress::new((ALL.len() * sizes.len()) as u64, "experiments");
+    let progress = Progress::new((MUTEXES.len() * sizes.len()) as u64, "experiments");
     let mut measured = Vec::new();
-    for entry in ALL {
+    for entry in MUTEXES {
         let mut cells = Vec::new();
         for &n in &sizes {
             cells.extend(experiment::measure(entry, n, args.voting_sets)?);

@@ -24,7 +24,10 @@
 //! | `entered` | `fence` |
 //! | `cut` | `partition`, `side`: `left` or `right` |
 //! | `healed` | `partition` |
-//! | `waits-for` | `whom` |
+//! | `elected` | `leader`, `term` |
+//! | `read`, `wrote` | `version` |
+//! | `waits-for`, `suspected`, `trusted` | `whom` |
+//! | `called`, `electing`, `vacant`, `reading`, `writing`, `refused`, `replaced` | none |
 //! | `requested`, `leaving`, `left`, `timer-fired`, `crashed`, `returned`, `paused`, `resumed` | none |
 //!
 //! A trace that [`read`] returns holds together: whoever it names takes part, whatever arrives was

@@ -120,7 +120,7 @@ pub const ENTRY: Entry = Entry {
     title: "Maekawa, deadlock-free",
     citation: "Maekawa, ACM TOCS 3(2), 1985, as corrected by B. A. Sanders, ACM TOCS 5(3), 1987",
     summary: "collect the votes of a voting set; votes are yielded to older requests",
-    promises: Promises { liveness: true, ordering: false },
+    promises: Promises::Mutex { liveness: true, ordering: false },
     needs: Needs { fifo: true, voting_sets: true, ..Needs::NOTHING },
     crash: "a crash in a voting set blocks its users",
     kinds: <Message as conclave_core::Message>::KINDS,
@@ -164,6 +164,7 @@ impl Protocol for Maekawa {
     type Message = Message;
     type Timer = ();
     type Notice = Notice;
+    type Stored = ();
 
     fn start(start: Start<'_, VotingSets>, _: &mut Effects<Self>) -> Self {
         let (voters, voted) = super::seat_of_voter(&start);

@@ -77,7 +77,7 @@ pub const ENTRY: Entry = Entry {
     title: "Maekawa 1985, plain",
     citation: "M. Maekawa, A sqrt(N) Algorithm for Mutual Exclusion, ACM TOCS 3(2), 1985",
     summary: "collect the votes of a voting set; any two sets share a voter. It deadlocks",
-    promises: Promises { liveness: false, ordering: false },
+    promises: Promises::Mutex { liveness: false, ordering: false },
     needs: Needs { voting_sets: true, ..Needs::NOTHING },
     crash: "a crash in a voting set blocks its users; deadlocks without any crash",
     kinds: <Message as conclave_core::Message>::KINDS,
@@ -152,6 +152,7 @@ impl Protocol for MaekawaPlain {
     type Message = Message;
     type Timer = ();
     type Notice = Notice;
+    type Stored = ();
 
     fn start(start: Start<'_, VotingSets>, _: &mut Effects<Self>) -> Self {
         let (voters, voted) = super::seat_of_voter(&start);

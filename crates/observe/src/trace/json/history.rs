@@ -90,8 +90,8 @@ impl History {
         let is_beginning = self.is_beginning;
         self.is_beginning &= matches!(what, What::Sent { .. });
         match what {
-            What::Returned if !place.is_down => return Err(Flaw::NotDown(id)),
-            What::Returned => place.is_down = false,
+            What::Returned | What::Replaced if !place.is_down => return Err(Flaw::NotDown(id)),
+            What::Returned | What::Replaced => place.is_down = false,
             // What becomes of its messages and of the network around it needs no doing of its own.
             What::Lost { .. }
             | What::Duplicated { .. }

@@ -6,6 +6,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use conclave_core::election::{Term, Version};
 use conclave_core::{Fence, KindIndex, ProcessId, Seat, View};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
@@ -71,6 +72,12 @@ pub(super) struct RecordLine<'a> {
     side: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     whom: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leader: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    term: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -140,15 +147,29 @@ impl<'a> RecordLine<'a> {
                 line.side = Some(side_name(side).into());
             }
             What::Healed { partition } => line.partition = Some(partition),
-            What::WaitsFor { whom } => line.whom = Some(id(whom)),
+            What::WaitsFor { whom } | What::Suspected { whom } | What::Trusted { whom } => {
+                line.whom = Some(id(whom));
+            }
+            What::Elected { leader, term } => {
+                line.leader = Some(id(leader));
+                line.term = Some(term.0);
+            }
+            What::Read { version } | What::Wrote { version } => line.version = Some(version.0),
             What::Requested
             | What::Leaving
             | What::Left
             | What::TimerFired
             | What::Crashed
             | What::Returned
+            | What::Replaced
             | What::Paused
-            | What::Resumed => {}
+            | What::Resumed
+            | What::Called
+            | What::Electing
+            | What::Vacant
+            | What::Reading
+            | What::Writing
+            | What::Refused => {}
         }
         line
     }
@@ -249,6 +270,7 @@ impl Names<'_> {
             "timer-fired" => What::TimerFired,
             "crashed" => What::Crashed,
             "returned" => What::Returned,
+            "replaced" => What::Replaced,
             "paused" => What::Paused,
             "resumed" => What::Resumed,
             "cut" => What::Cut {
@@ -259,6 +281,22 @@ impl Names<'_> {
             "waits-for" => {
                 What::WaitsFor { whom: self.seat("whom", line.need("whom", line.whom)?)? }
             }
+            "called" => What::Called,
+            "electing" => What::Electing,
+            "elected" => What::Elected {
+                leader: self.seat("leader", line.need("leader", line.leader)?)?,
+                term: Term(line.need("term", line.term)?),
+            },
+            "vacant" => What::Vacant,
+            "reading" => What::Reading,
+            "read" => What::Read { version: Version(line.need("version", line.version)?) },
+            "writing" => What::Writing,
+            "wrote" => What::Wrote { version: Version(line.need("version", line.version)?) },
+            "refused" => What::Refused,
+            "suspected" => {
+                What::Suspected { whom: self.seat("whom", line.need("whom", line.whom)?)? }
+            }
+            "trusted" => What::Trusted { whom: self.seat("whom", line.need("whom", line.whom)?)? },
             word => {
                 let known = Words(EVENTS.to_vec());
                 return Err(Flaw::UnknownWord { field: "event", word: excerpt(word), known });
@@ -308,6 +346,9 @@ impl RecordLine<'_> {
             ("partition", self.partition.is_some()),
             ("side", self.side.is_some()),
             ("whom", self.whom.is_some()),
+            ("leader", self.leader.is_some()),
+            ("term", self.term.is_some()),
+            ("version", self.version.is_some()),
         ];
         let fields = fields_of(event);
         match present.iter().find(|(field, there)| *there && !fields.contains(field)) {

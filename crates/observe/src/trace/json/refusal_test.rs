@@ -66,7 +66,8 @@ fn a_text_that_is_no_trace_is_refused_with_what_would_be_right() {
         (first("beat", "request"), "line 1: kind `request` is named twice; every name is unique"),
         (
             first("upkeep", "rest"),
-            "line 1: `phase` is `rest`; it is one of `enter`, `leave`, `upkeep`",
+            "line 1: `phase` is `rest`; it is one of `enter`, `leave`, `upkeep`, \
+             `elect`, `store`, `wake`, `repair`",
         ),
         (
             first(r#"{"name":"beat","phase":"upkeep"}"#, "\"beat\""),
@@ -110,14 +111,17 @@ fn a_line_that_is_no_record_is_refused_with_what_would_be_right() {
         (
             r#"{"at":0,"process":3,"event":"left","rule":[]}"#,
             "unknown field `rule`; expected one of `at`, `process`, `event`, `message`, `from`, \
-             `to`, `kind`, `copy`, `cause`, `fence`, `partition`, `side`, `whom`, `text`, `rules`",
+             `to`, `kind`, `copy`, `cause`, `fence`, `partition`, `side`, `whom`, `leader`, \
+             `term`, `version`, `text`, `rules`",
         ),
         (r#"{"at":0,"process":3,"event":7}"#, "invalid type: integer `7`; expected a string"),
         (
             r#"{"at":0,"process":3,"event":"leave"}"#,
             "`event` is `leave`; it is one of `requested`, `entered`, `leaving`, `left`, `sent`, \
              `received`, `lost`, `duplicated`, `timer-fired`, `crashed`, `returned`, `paused`, \
-             `resumed`, `cut`, `healed`, `waits-for`",
+             `resumed`, `cut`, `healed`, `replaced`, `called`, `electing`, `elected`, \
+             `vacant`, `reading`, `read`, `writing`, `wrote`, `refused`, `suspected`, \
+             `trusted`, `waits-for`",
         ),
         (
             r#"{"at":0,"process":3,"event":"sent","message":9,"kind":"beat"}"#,

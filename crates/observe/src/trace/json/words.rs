@@ -15,12 +15,14 @@ pub(super) fn fields_of(event: &str) -> &'static [&'static str] {
         "duplicated" => &["message", "to"],
         "cut" => &["partition", "side"],
         "healed" => &["partition"],
-        "waits-for" => &["whom"],
+        "waits-for" | "suspected" | "trusted" => &["whom"],
+        "elected" => &["leader", "term"],
+        "read" | "wrote" => &["version"],
         _ => &[],
     }
 }
 
-pub(super) const EVENTS: [&str; 16] = [
+pub(super) const EVENTS: [&str; 28] = [
     "requested",
     "entered",
     "leaving",
@@ -36,6 +38,18 @@ pub(super) const EVENTS: [&str; 16] = [
     "resumed",
     "cut",
     "healed",
+    "replaced",
+    "called",
+    "electing",
+    "elected",
+    "vacant",
+    "reading",
+    "read",
+    "writing",
+    "wrote",
+    "refused",
+    "suspected",
+    "trusted",
     "waits-for",
 ];
 
@@ -56,6 +70,18 @@ pub(super) fn event_name(what: What) -> &'static str {
         What::Resumed => "resumed",
         What::Cut { .. } => "cut",
         What::Healed { .. } => "healed",
+        What::Replaced => "replaced",
+        What::Called => "called",
+        What::Electing => "electing",
+        What::Elected { .. } => "elected",
+        What::Vacant => "vacant",
+        What::Reading => "reading",
+        What::Read { .. } => "read",
+        What::Writing => "writing",
+        What::Wrote { .. } => "wrote",
+        What::Refused => "refused",
+        What::Suspected { .. } => "suspected",
+        What::Trusted { .. } => "trusted",
         What::WaitsFor { .. } => "waits-for",
     }
 }
@@ -65,11 +91,15 @@ pub(super) fn phase_name(phase: Phase) -> &'static str {
         Phase::Enter => "enter",
         Phase::Leave => "leave",
         Phase::Upkeep => "upkeep",
+        Phase::Elect => "elect",
+        Phase::Store => "store",
+        Phase::Wake => "wake",
+        Phase::Repair => "repair",
     }
 }
 
 pub(super) fn phase_of(word: &str) -> Result<Phase, Flaw> {
-    one_of("phase", word, &[Phase::Enter, Phase::Leave, Phase::Upkeep], phase_name)
+    one_of("phase", word, &Phase::ALL, phase_name)
 }
 
 pub(super) fn cause_name(cause: LossCause) -> &'static str {

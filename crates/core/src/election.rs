@@ -1,0 +1,85 @@
+//! What every election algorithm says to its application, and hears from it.
+//!
+//! One vocabulary for all of them, so that workloads, judges and network drivers are written once.
+
+use crate::{ProcessId, Protocol};
+
+/// Which election a leader was elected in: at most one leader has a term. It only grows. Algorithms
+/// that number nothing use [`Term::NONE`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Term(pub u64);
+
+/// Which state of the value that leaders keep was written or read: a later write has a higher one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Version(pub u64);
+
+/// What the application asks for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Command {
+    /// There is no leader, or it is dead: let there be one.
+    Call,
+    /// What is the value that leaders keep? Only leaders of algorithms that keep one know.
+    Read,
+    /// Let this be the value that leaders keep.
+    Write(u64),
+}
+
+/// What the application is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Notice {
+    /// An election is under way, and you take part: until you are told who was elected.
+    Electing,
+    /// That one leads.
+    Elected {
+        /// Who; perhaps you.
+        leader: ProcessId,
+        /// In which election.
+        term: Term,
+    },
+    /// Nobody leads, as far as this process knows; least of all this process itself.
+    Vacant,
+    /// What was read.
+    Read {
+        /// Of which state.
+        version: Version,
+        /// The value.
+        value: u64,
+    },
+    /// What was written is safe.
+    Wrote {
+        /// As which state.
+        version: Version,
+    },
+    /// This process does not lead, or no longer: what was asked of it was not done, or nobody knows.
+    Refused,
+}
+
+/// An election algorithm: any protocol that speaks these commands and notices.
+pub trait Election: Protocol<Command = Command, Notice = Notice> {}
+
+impl<P: Protocol<Command = Command, Notice = Notice>> Election for P {}
+
+impl Term {
+    /// Of algorithms that number nothing.
+    pub const NONE: Self = Self(0);
+
+    /// The next one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl core::fmt::Display for Term {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl core::fmt::Display for Version {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,182 @@
+//! A protocol with one rule deleted or changed: what every property must be able to catch.
+//!
+//! The rules of the protocol itself stay as they are. Somebody sits between it and its runner, and
+//! changes what it hears, says or remembers; who that is, is chosen at compile time.
+
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+
+use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Start};
+
+/// A process in the hands of somebody who tampers with it. It is not asked for its own invariants:
+/// what it does to others must give it away.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Mutant<P, H> {
+    process: P,
+    hands: H,
+}
+
+/// Who tampers with a process, and how; by default it is left alone.
+pub trait Tamper<P: Protocol>: Clone {
+    /// Makes the first state.
+    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
+        P::start(start, out)
+    }
+
+    /// Takes a step.
+    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
+        process.on(input, out);
+    }
+}
+
+impl<P: Protocol, F: Fn(&mut P, Input<P>, &mut Effects<P>) + Clone> Tamper<P> for F {
+    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
+        self(process, input, out);
+    }
+}
+
+/// Leaves the process alone.
+#[derive(Clone, Debug)]
+pub struct Nobody;
+
+impl<P: Protocol> Tamper<P> for Nobody {}
+
+/// All mutants of a run are in the same hands, so these are no part of their state.
+#[derive(Clone)]
+pub struct Hands<T>(pub T);
+
+impl<T> PartialEq for Hands<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Hands<T> {}
+
+impl<T> Hash for Hands<T> {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl<T> Debug for Hands<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Hands")
+    }
+}
+
+impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
+    type Config = (P::Config, Hands<T>);
+    type Command = P::Command;
+    type Message = P::Message;
+    type Timer = P::Timer;
+    type Notice = P::Notice;
+    type Stored = P::Stored;
+
+    fn start(start: Start<'_, Self::Config, P::Stored>, out: &mut Effects<Self>) -> Self {
+        let Start { me, view, holder, clock, arrival, stored, config: (config, hands) } = start;
+        let mut inner = Effects::new();
+        inner.set_now(out.now());
+        let start = Start { me, view, holder, clock, arrival, stored, config };
+        let process = hands.0.start(start, &mut inner);
+        put(inner.drain(), out);
+        Self { process, hands: hands.clone() }
+    }
+
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        let input = match input {
+            Input::Command(command) => Input::Command(command),
+            Input::Message { from, message } => Input::Message { from, message },
+            Input::Timer(timer) => Input::Timer(timer),
+            Input::Detector(word) => Input::Detector(word),
+        };
+        let mut inner = Effects::new();
+        inner.set_now(out.now());
+        self.hands.0.on(&mut self.process, input, &mut inner);
+        put(inner.drain(), out);
+    }
+}
+
+/// What a process does about an input.
+pub fn step<P: Protocol>(process: &mut P, input: Input<P>) -> Vec<Effect<P>> {
+    let mut out = Effects::new();
+    process.on(input, &mut out);
+    out.drain().collect()
+}
+
+/// Does it after all.
+pub fn put<P, Q>(effects: impl IntoIterator<Item = Effect<P>>, out: &mut Effects<Q>)
+where
+    P: Protocol,
+    Q: Protocol<Message = P::Message, Timer = P::Timer, Notice = P::Notice, Stored = P::Stored>,
+{
+    for effect in effects {
+        match effect {
+            Effect::Send { to, message, .. } => out.send(to, message),
+            Effect::Notify(notice) => out.notify(notice),
+            Effect::SetTimer { timer, after, at_most } => {
+                out.set_timer_within(timer, after..=at_most);
+            }
+            Effect::CancelTimer(timer) => out.cancel_timer(timer),
+            Effect::Persist(stored) => out.persist(stored),
+        }
+    }
+}
+
+/// Every message it gets is tampered with.
+pub fn hears<P: Protocol>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
+    move |process: &mut P, mut input: Input<P>, out: &mut Effects<P>| {
+        if let Input::Message { message, .. } = &mut input {
+            change(message);
+        }
+        process.on(input, out);
+    }
+}
+
+/// Every message it sends is tampered with.
+pub fn says<P: Protocol>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
+    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
+        let mut effects = step(process, input);
+        for effect in &mut effects {
+            if let Effect::Send { message, .. } = effect {
+                change(message);
+            }
+        }
+        put(effects, out);
+    }
+}
+
+/// Some messages that it should send it does not.
+pub fn loses<P: Protocol>(
+    is_lost: impl Fn(&Input<P>, ProcessId, &P::Message) -> bool + Clone,
+) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone {
+    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
+        let mut effects = step(process, input.clone());
+        effects.retain(|effect| match effect {
+            Effect::Send { to, message, .. } => !is_lost(&input, *to, message),
+            _ => true,
+        });
+        put(effects, out);
+    }
+}
+
+/// Some steps it takes and is, after them, as it was before.
+pub fn forgets<P: Protocol>(
+    is_forgotten: impl Fn(&Input<P>, &[Effect<P>]) -> bool + Clone,
+) -> impl Tamper<P> {
+    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
+        let before = process.clone();
+        let effects = step(process, input.clone());
+        if is_forgotten(&input, &effects) {
+            *process = before;
+        }
+        put(effects, out);
+    }
+}
+
+/// Nothing that it keeps survives a crash.
+pub fn persists_nothing<P: Protocol>() -> impl Tamper<P> {
+    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
+        let mut effects = step(process, input);
+        effects.retain(|effect| !matches!(effect, Effect::Persist(_)));
+        put(effects, out);
+    }
+}
