@@ -8,5 +8,11 @@
 extern crate alloc;
 
 pub mod catalogue;
+pub mod detector;
+pub mod election;
 pub mod mutex;
 pub mod quorum;
+
+#[cfg(test)]
+#[allow(dead_code, reason = "each file uses what it needs of it")]
+mod testing;

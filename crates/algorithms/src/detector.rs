@@ -1,0 +1,4 @@
+//! Failure detection: who is dead, as far as one can tell from outside.
+//!
+//! A detector is a protocol like any other, and runs alone. It also is a piece that others are
+//! composed with.
