@@ -52,7 +52,7 @@ impl MutexVisitor for Simulate<'_> {
                 patience: Time::delays(1_000),
             },
             ordering: JudgeOrdering::Yes,
-            promises_order: entry.promises.ordering(),
+            promises: entry.promises,
             check_invariants: true,
             ..Setup::new(self.view, &config)
         };

@@ -195,7 +195,7 @@ impl Done {
             network: self.plan.network.to_string(),
             members: self.view.members().to_vec(),
             kinds: self.plan.entry.kinds.iter().copied().map(TraceKind::from).collect(),
-            promises_order: self.plan.entry.promises.ordering(),
+            promises: self.plan.entry.promises,
         };
         Trace { header, records: self.outcome.records.clone() }
     }
@@ -227,7 +227,7 @@ impl MutexVisitor for Run<'_> {
             seed: plan.seed,
             limits: plan.limits,
             ordering: plan.ordering,
-            promises_order: entry.promises.ordering(),
+            promises: entry.promises,
             recording: plan.recording,
             check_invariants: plan.check_invariants && plan.is_within_model(),
         };

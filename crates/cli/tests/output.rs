@@ -195,8 +195,7 @@ fn a_trace_judged_again_has_the_same_measures() {
         let done = plan.run(&mut |_| {}).unwrap();
         let trace = json::read(&json::write(&done.trace())).unwrap();
         let live = &done.outcome.report;
-        let again =
-            trace.judge(JudgeOrdering::Yes).finish(live.ending, trace.header.promises_order);
+        let again = trace.judge(JudgeOrdering::Yes).finish(live.ending);
         assert_eq!(again.verdict, live.verdict, "{}", entry.name);
         assert_eq!(again.bandwidth.handled(), live.bandwidth.handled(), "{}", entry.name);
         assert_eq!(again.delays, live.delays, "{}", entry.name);

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
-use conclave_core::{Kind, Seat};
+use conclave_core::{Kind, ProcessId, Promises, Seat};
 
 use crate::measure::{Bandwidth, Delays, Fairness};
-use crate::property::{Fences, MutualExclusion, Ordering, Waiting};
-use crate::{Ending, Event, Fingerprint, LossCause, MessageId, Time, Verdict, What};
+use crate::property::{Detection, Fences, MutualExclusion, Ordering, Waiting};
+use crate::{Elections, Ending, Event, Fingerprint, LossCause, MessageId, Time, Verdict, What};
 
 /// Whether a judge pays for vector clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,7 @@ pub enum JudgeOrdering {
 /// Watches one run and says what is to be said of it.
 #[derive(Clone, Debug)]
 pub struct Judge {
+    promises: Promises,
     fingerprint: Fingerprint,
     bandwidth: Bandwidth,
     exclusion: MutualExclusion,
@@ -29,6 +30,8 @@ pub struct Judge {
     waiting: Waiting,
     delays: Delays,
     fairness: Fairness,
+    elections: Option<Elections>,
+    detection: Option<Detection>,
     faults: u64,
     last_progress: Time,
     crashed: Vec<Option<Time>>,
@@ -62,6 +65,10 @@ pub struct Report {
     pub delays: Delays,
     /// Shares.
     pub fairness: Fairness,
+    /// What there is to say of elections, if that is what it was about.
+    pub elections: Option<Elections>,
+    /// What there is to say of failure detection, if that is what it was about.
+    pub detection: Option<Detection>,
     /// How many faults fired.
     pub faults: u64,
     /// By seat: since when it is down, if it is.
@@ -71,9 +78,25 @@ pub struct Report {
 }
 
 impl Judge {
-    /// For `members` processes that speak in these kinds of messages.
-    pub fn new(members: usize, kinds: &[Kind], ordering: JudgeOrdering) -> Self {
+    /// For these processes, by seat, that speak in these kinds of messages and are held to these
+    /// promises.
+    pub fn new(
+        ids: &[ProcessId],
+        kinds: &[Kind],
+        ordering: JudgeOrdering,
+        promises: Promises,
+    ) -> Self {
+        let members = ids.len();
+        let elections = match promises {
+            Promises::Election { largest, one_at_a_time, .. } => {
+                Some(Elections::new(ids, largest, one_at_a_time))
+            }
+            _ => None,
+        };
         Self {
+            promises,
+            elections,
+            detection: (promises == Promises::Detector).then(|| Detection::new(members)),
             fingerprint: Fingerprint::new(),
             bandwidth: Bandwidth::new(members, kinds),
             exclusion: MutualExclusion::default(),
@@ -118,6 +141,12 @@ impl Judge {
         self.waiting.on(event);
         self.delays.on(event);
         self.fairness.on(event);
+        if let Some(elections) = &mut self.elections {
+            elections.on(event);
+        }
+        if let Some(detection) = &mut self.detection {
+            detection.on(event);
+        }
         match event.what {
             What::Crashed => {
                 self.crashed[event.seat.index()] = Some(event.at);
@@ -134,29 +163,43 @@ impl Judge {
         let is_fault = event.what.is_fault();
         self.faults += u64::from(is_fault);
         let is_first_to_wait = event.what == What::Requested && self.waiting.count() == 1;
-        let is_turn = matches!(event.what, What::Entered { .. } | What::Left);
+        let is_turn = matches!(
+            event.what,
+            What::Entered { .. } | What::Left | What::Elected { .. } | What::Called
+        );
         if is_fault || is_first_to_wait || is_turn {
             self.last_progress = event.at;
+        }
+    }
+
+    /// Takes in that no message is in flight that belongs to a call.
+    #[inline]
+    pub fn on_quiet(&mut self, now: Time) {
+        if let Some(elections) = &mut self.elections {
+            elections.on_quiet(now);
         }
     }
 
     /// Whether nothing that comes could make the verdict better.
     #[inline]
     pub fn has_seen_enough(&self) -> bool {
-        self.exclusion.broken().is_some()
+        self.elections.as_ref().is_some_and(Elections::is_broken)
+            || self.exclusion.broken().is_some()
             || self.fences.broken().is_some()
             || self.waiting.starved().is_some()
     }
 
-    /// How many wait.
+    /// How many wait: for the lock, or to know who leads.
     #[inline]
     pub fn waiting(&self) -> usize {
-        self.waiting.count()
+        let undecided = self.elections.as_ref().map_or(0, |it| it.deciding.undecided());
+        self.waiting.count() + undecided
     }
 
-    /// Who waits, longest first.
+    /// Who waits; for the lock: longest first.
     pub fn waiting_seats(&self) -> impl Iterator<Item = Seat> + '_ {
-        self.waiting.iter()
+        let undecided = self.elections.iter().flat_map(|it| it.deciding.iter());
+        self.waiting.iter().chain(undecided)
     }
 
     /// Since when `seat` is down, if it is.
@@ -182,24 +225,30 @@ impl Judge {
     /// How long somebody has waited for nobody: since the last entry, leave or fault, or since the
     /// first of those who wait asked. Whoever is in has all the time it wants.
     pub fn waited_in_vain(&self, now: Time) -> Time {
-        if self.waiting.count() == 0 || !self.exclusion.holders().is_empty() {
+        if self.waiting() == 0 || !self.exclusion.holders().is_empty() {
             return Time::ZERO;
         }
         now - self.last_progress
     }
 
-    /// The number of entries.
+    /// The number of entries, or of decisions.
     pub fn entries(&self) -> u64 {
-        self.delays.entries()
+        let decisions = self.elections.as_ref().map_or(0, |it| it.deciding.decisions());
+        self.delays.entries() + decisions
     }
 
-    /// Closes the book. `promises_order` says whether an overtaking breaks a promise.
-    pub fn finish(self, ending: Ending, promises_order: bool) -> Report {
+    /// Closes the book.
+    pub fn finish(mut self, ending: Ending) -> Report {
+        if let Some(elections) = &mut self.elections {
+            elections.on_end(self.now);
+        }
         let overtaken = self.ordering.as_ref().is_some_and(|ordering| ordering.overtakings() > 0);
         let broken = self.exclusion.broken().is_some()
             || self.fences.broken().is_some()
-            || (promises_order && overtaken);
-        let someone_waits = self.waiting.count() > 0;
+            || (self.promises.ordering() && overtaken)
+            || self.elections.as_ref().is_some_and(Elections::is_broken)
+            || self.detection.as_ref().is_some_and(is_wrong);
+        let someone_waits = self.waiting() > 0;
         let verdict = match ending {
             _ if broken => Verdict::Violated,
             _ if self.waiting.starved().is_some() => Verdict::Starved,
@@ -220,11 +269,17 @@ impl Judge {
             bandwidth: self.bandwidth,
             delays: self.delays,
             fairness: self.fairness,
+            elections: self.elections,
+            detection: self.detection,
             faults: self.faults,
             crashed: self.crashed,
             losses: self.losses,
         }
     }
+}
+
+fn is_wrong(detection: &Detection) -> bool {
+    detection.wrong() > 0 || detection.missed().next().is_some()
 }
 
 impl Report {

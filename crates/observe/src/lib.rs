@@ -9,6 +9,8 @@
 //! | fences | [`property::Fences`] | does every entry get a higher number than all before it? |
 //! | ordering | [`property::Ordering`] | is a request granted before another that it happened before? |
 //! | liveness | [`property::Waiting`] | who still waits, and who was overtaken how often? |
+//! | elections | [`Elections`] | is the right one elected, only one, by all, in the end? |
+//! | detection | [`property::Detection`] | are the dead suspected, and nobody else? |
 //! | measures | [`measure`] | what did it cost? |
 //! | trace | [`trace`] | what happened, event by event? |
 
@@ -22,6 +24,7 @@ pub mod property;
 pub mod trace;
 
 mod diagnosis;
+mod elections;
 mod event;
 mod fingerprint;
 mod judge;
@@ -29,6 +32,7 @@ mod time;
 mod verdict;
 
 pub use diagnosis::{Diagnosis, Root, WaitGraph};
+pub use elections::Elections;
 pub use event::{Event, LossCause, MessageId, Observable, Side, What};
 pub use fingerprint::Fingerprint;
 pub use judge::{Judge, JudgeOrdering, MessageNumbers, Report};

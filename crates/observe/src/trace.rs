@@ -4,12 +4,13 @@
 pub mod json;
 
 use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_core::{Kind, Phase, ProcessId, Seat};
+use conclave_core::{Kind, Phase, ProcessId, Promises, Seat};
 
-use crate::{Event, Judge, JudgeOrdering};
+use crate::{Event, Judge, JudgeOrdering, MessageId, What};
 
 /// A recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,8 +34,8 @@ pub struct Header {
     pub members: Vec<ProcessId>,
     /// The kinds of messages, by index.
     pub kinds: Vec<TraceKind>,
-    /// Whether the algorithm promises to grant requests in the order in which they happened.
-    pub promises_order: bool,
+    /// What the algorithm promises.
+    pub promises: Promises,
 }
 
 /// A kind of message, as a trace names it.
@@ -68,11 +69,54 @@ impl Trace {
         // Only what a kind is spent on matters to a judge; its name is the trace's.
         let kinds: Vec<Kind> =
             self.header.kinds.iter().map(|kind| Kind { name: "", phase: kind.phase }).collect();
-        let mut judge = Judge::new(self.header.members.len(), &kinds, ordering);
+        let Header { members, promises, .. } = &self.header;
+        let mut judge = Judge::new(members, &kinds, ordering, *promises);
+        let mut calls = CallsInFlight::default();
+        let mut paused = 0_usize;
         for record in &self.records {
             judge.on(&record.event);
+            match record.event.what {
+                What::Paused => paused += 1,
+                What::Resumed => paused = paused.saturating_sub(1),
+                what => calls.on(what, record.event.seat, &self.header.kinds),
+            }
+            if calls.is_empty() && paused == 0 {
+                judge.on_quiet(record.event.at);
+            }
         }
         judge
+    }
+}
+
+/// The messages of calls that are on their way, by number, with how many copies.
+#[derive(Default)]
+struct CallsInFlight(BTreeMap<MessageId, u32>);
+
+impl CallsInFlight {
+    fn on(&mut self, what: What, seat: Seat, kinds: &[TraceKind]) {
+        match what {
+            What::Sent { message, to, kind, .. } if to != seat => {
+                if kinds[usize::from(kind)].phase != Phase::Upkeep {
+                    self.0.insert(message, 1);
+                }
+            }
+            What::Duplicated { message, .. } => {
+                self.0.entry(message).and_modify(|copies| *copies += 1);
+            }
+            What::Received { message, .. } | What::Lost { message, .. } => {
+                if let Some(copies) = self.0.get_mut(&message) {
+                    *copies -= 1;
+                    if *copies == 0 {
+                        self.0.remove(&message);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

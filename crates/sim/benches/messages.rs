@@ -12,7 +12,7 @@ use std::time::Duration;
 use conclave_algorithms::mutex::{Answers, Maekawa, RicartAgrawala};
 use conclave_algorithms::quorum::{Construction, VotingSets};
 use conclave_core::mutex::{Command, Mutex, Notice};
-use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Seat, Start, View};
+use conclave_core::{Effect, Effects, Input, ProcessId, Promises, Protocol, Seat, Start, View};
 use conclave_observe::{Report, Time, Verdict};
 use conclave_sim::{MutexApplication, Network, Setup, Stream, Workload, simulate};
 
@@ -77,7 +77,7 @@ fn simulated<P: Mutex>(n: u32, config: &P::Config, network: Network, entries: u6
     let view = View::dense(1, n);
     let setup = Setup::<P> {
         network,
-        promises_order: true,
+        promises: Promises::Mutex { liveness: true, ordering: true },
         check_invariants: false,
         ..Setup::new(&view, config)
     };

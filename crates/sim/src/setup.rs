@@ -1,7 +1,7 @@
 //! What decides a run, and what comes of it.
 
 use conclave_core::clock::Timestamp;
-use conclave_core::{ProcessId, Protocol, View};
+use conclave_core::{ProcessId, Promises, Protocol, View};
 use conclave_observe::trace::Record;
 use conclave_observe::{Diagnosis, JudgeOrdering, Report, Time};
 
@@ -30,8 +30,8 @@ pub struct Setup<'a, P: Protocol> {
     pub limits: Limits,
     /// Whether happened-before is judged.
     pub ordering: JudgeOrdering,
-    /// Whether an overtaking breaks a promise of the algorithm.
-    pub promises_order: bool,
+    /// What the algorithm is held to.
+    pub promises: Promises,
     /// What is kept of the run.
     pub recording: Recording,
     /// Whether every process is asked for its invariants after every step.
@@ -55,7 +55,7 @@ impl<'a, P: Protocol> Setup<'a, P> {
             seed: 1,
             limits: Limits::NONE,
             ordering: JudgeOrdering::No,
-            promises_order: false,
+            promises: Promises::Mutex { liveness: true, ordering: false },
             recording: Recording::Nothing,
             check_invariants: cfg!(debug_assertions),
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use conclave_core::{
-    Arrival, Effect, Effects, Fence, Input, Message, Phase, Protocol, Seat, Start,
+    Arrival, Effect, Effects, Fence, Input, Message, Phase, Promises, Protocol, Seat, Start,
 };
 use conclave_observe::trace::Record;
 use conclave_observe::{
@@ -89,6 +89,8 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     events: u64,
     /// Whether the plan has pauses at all.
     has_pauses: bool,
+    /// Whether the judge wants to know when all is quiet.
+    watches_elections: bool,
     /// Whether an application was told something that the judge may have had enough of.
     has_news: bool,
 }
@@ -116,7 +118,8 @@ where
 {
     fn new(setup: &'a Setup<'a, P>, application: A, wire: W) -> Self {
         let members = setup.view.len();
-        let judge = Judge::new(members, P::Message::KINDS, setup.ordering);
+        let judge =
+            Judge::new(setup.view.members(), P::Message::KINDS, setup.ordering, setup.promises);
         let mut agenda = Agenda::new();
         Self {
             setup,
@@ -140,6 +143,7 @@ where
             calls_in_flight: 0,
             events: 0,
             has_pauses: !setup.faults.pauses.is_empty(),
+            watches_elections: matches!(setup.promises, Promises::Election { .. }),
             has_news: false,
         }
     }
@@ -200,6 +204,9 @@ where
             return None;
         }
         if self.calls_in_flight == 0 {
+            if self.watches_elections && !self.is_anyone_paused() {
+                self.watch.judge.on_quiet(self.watch.now);
+            }
             if self.application.is_done(self.watch.now) && !self.is_anyone_paused() {
                 return Some(Ending::Finished);
             }
@@ -483,7 +490,10 @@ where
     fn resume(&mut self, seat: Seat) {
         let Some(held) = self.paused[seat.index()].take() else { return };
         self.watch.event(seat, What::Resumed);
-        for held in held {
+        // Its application was paused as well: what it wanted meanwhile it only asks for now.
+        let (late, held): (VecDeque<_>, VecDeque<_>) =
+            held.into_iter().partition(|held| matches!(held, Held::Command { .. }));
+        for held in held.into_iter().chain(late) {
             match held {
                 Held::Message(flight) => self.deliver(flight),
                 Held::Command { incarnation, command } => self.command(seat, incarnation, command),
@@ -541,7 +551,7 @@ where
             (is_stuck && self.watch.judge.waiting() > 0).then(|| self.diagnose()).flatten();
         let faults = self.setup.faults.labels().into_iter().zip(&self.faults.fired);
         Outcome {
-            report: self.watch.judge.finish(ending, self.setup.promises_order),
+            report: self.watch.judge.finish(ending),
             faults: faults.map(|(label, &count)| FiredFault { label, count }).collect(),
             diagnosis,
             records: self.watch.records,

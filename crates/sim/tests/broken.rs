@@ -3,7 +3,8 @@
 
 use conclave_core::mutex::{Command, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, ProcessId, Protocol, Seat, Start, View,
+    Effects, Fence, Input, Kind, KindIndex, Message, ProcessId, Promises, Protocol, Seat, Start,
+    View,
 };
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{Limits, MutexApplication, Outcome, Setup, Workload, simulate};
@@ -117,7 +118,7 @@ fn run(policy: Policy, promises_order: bool) -> Outcome {
     let setup = Setup::<Server> {
         limits: Limits { events: 100_000, time: Time::delays(100_000), patience: Time::NEVER },
         ordering: JudgeOrdering::Yes,
-        promises_order,
+        promises: Promises::Mutex { liveness: true, ordering: promises_order },
         check_invariants: true,
         ..Setup::new(&view, &policy)
     };

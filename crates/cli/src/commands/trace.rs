@@ -31,8 +31,8 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     };
     let diagnosis =
         (ending == Ending::Quiet).then(|| WaitGraph::new(waits).diagnose(&judge)).flatten();
-    let promises_order = trace.header.promises_order;
-    let report = judge.finish(ending, promises_order);
+    let promises_order = trace.header.promises.ordering();
+    let report = judge.finish(ending);
     let id = |seat| trace.id(seat);
     let reason = sentence::judged(&report, promises_order, id)
         .or_else(|| diagnosis.map(|diagnosis| diagnosis.sentence(id)))

@@ -1,6 +1,6 @@
 //! Traces written by hand, and a small simulation that writes longer ones.
 
-use conclave_core::{Fence, Kind, KindIndex, ProcessId, Seat};
+use conclave_core::{Fence, Kind, KindIndex, ProcessId, Promises, Seat};
 use conclave_observe::trace::{Header, Record, Trace};
 use conclave_observe::{Event, LossCause, MessageId, Side, Time, What};
 
@@ -30,7 +30,7 @@ impl Run {
             network: "unit".into(),
             members: (1..=members).map(ProcessId).collect(),
             kinds: kinds.map(Into::into).to_vec(),
-            promises_order: true,
+            promises: Promises::Mutex { liveness: true, ordering: true },
         };
         Self { trace: Trace { header, records: vec![] }, messages: 0 }
     }

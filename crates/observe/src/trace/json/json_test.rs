@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::{Fence, Phase, ProcessId, Seat};
+use conclave_core::{Fence, Phase, ProcessId, Promises, Seat};
 
 use super::*;
 use crate::trace::TraceKind;
@@ -27,7 +27,7 @@ pub(super) fn header() -> Header {
         network: "unit".into(),
         members: [3, 12, 5].map(ProcessId).to_vec(),
         kinds: kinds.map(|(name, phase)| TraceKind { name: name.into(), phase }).to_vec(),
-        promises_order: true,
+        promises: Promises::Mutex { liveness: true, ordering: true },
     }
 }
 
@@ -140,7 +140,7 @@ pub(super) fn judge(trace: &Trace) {
     for ending in [Ending::Finished, Ending::Quiet, Ending::PatienceLost] {
         let judge = trace.judge(JudgeOrdering::Yes);
         let (waiting, entries) = (judge.waiting(), judge.entries());
-        let report = judge.finish(ending, trace.header.promises_order);
+        let report = judge.finish(ending);
         assert_eq!(report.waiting.iter().count(), waiting);
         assert!(report.delays.wait.count() <= entries);
         let by_kind: u64 = report.bandwidth.by_kind().map(|(_, sent)| sent).sum();

@@ -7,13 +7,14 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_core::election::{Term, Version};
-use conclave_core::{Fence, KindIndex, ProcessId, Seat, View};
+use conclave_core::{Fence, KindIndex, ProcessId, Promises, Seat, View};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
 use super::error::{Flaw, Words, excerpt};
 use super::words::{
-    EVENTS, cause_name, cause_of, event_name, fields_of, phase_name, phase_of, side_name, side_of,
+    EVENTS, cause_name, cause_of, event_name, fields_of, keeps_of, kind_of, phase_name, phase_of,
+    promises_of, side_name, side_of,
 };
 use super::{KINDS_MAX, MEMBERS_MAX, VERSION};
 use crate::trace::{Header, Record, TraceKind};
@@ -34,6 +35,12 @@ pub(super) struct HeaderLine<'a> {
     seed: u64,
     network: Cow<'a, str>,
     promises_order: bool,
+    /// What the algorithm is for; left out for mutual exclusion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<Cow<'a, str>>,
+    /// What an election promises.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    keeps: Vec<Cow<'a, str>>,
     members: Vec<u32>,
     kinds: Vec<KindLine<'a>>,
 }
@@ -101,7 +108,9 @@ impl<'a> HeaderLine<'a> {
             algorithm: Cow::Borrowed(&header.algorithm),
             seed: header.seed,
             network: Cow::Borrowed(&header.network),
-            promises_order: header.promises_order,
+            promises_order: header.promises.ordering(),
+            kind: kind_of(header.promises).map(Cow::Borrowed),
+            keeps: keeps_of(header.promises).into_iter().map(Cow::Borrowed).collect(),
             members: header.members.iter().map(|id| id.0).collect(),
             kinds: kinds.collect(),
         }
@@ -185,15 +194,21 @@ pub(super) fn read_header(text: &str) -> Result<(Header, View), Flaw> {
     }
     let line: HeaderLine<'_> = parse(text, RIGHT)?;
     let view = read_members(&line.members)?;
+    let promises = read_promises(&line)?;
     let header = Header {
         algorithm: line.algorithm.into_owned(),
         seed: line.seed,
         network: line.network.into_owned(),
         members: view.members().to_owned(),
         kinds: read_kinds(line.kinds)?,
-        promises_order: line.promises_order,
+        promises,
     };
     Ok((header, view))
+}
+
+fn read_promises(line: &HeaderLine<'_>) -> Result<Promises, Flaw> {
+    let keeps: Vec<&str> = line.keeps.iter().map(|word| &**word).collect();
+    promises_of(line.kind.as_deref(), &keeps, line.promises_order)
 }
 
 fn read_members(members: &[u32]) -> Result<View, Flaw> {

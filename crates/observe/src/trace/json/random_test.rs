@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::{Fence, ProcessId, Seat};
+use conclave_core::{Fence, ProcessId, Promises, Seat};
 
 use super::json_test::{everything_trace, header, judge, record, sent};
 use super::*;
@@ -185,6 +185,18 @@ fn random_trace(seed: u64) -> Trace {
     let first = u32::try_from(chance.below(100)).unwrap();
     let members = (0..members).map(|seat| ProcessId(first + Seat::at(seat * 7 % 13).0)).collect();
     let header =
-        Header { seed: chance.next(), promises_order: chance.one_in(2), members, ..header() };
+        Header { seed: chance.next(), promises: any_promises(&mut chance), members, ..header() };
     Trace { header, records }
+}
+
+fn any_promises(chance: &mut Chance) -> Promises {
+    match chance.one_of(&[0, 1, 2]) {
+        0 => Promises::Mutex { liveness: true, ordering: chance.one_in(2) },
+        1 => Promises::Election {
+            largest: chance.one_in(2),
+            terms: chance.one_in(2),
+            one_at_a_time: chance.one_in(2),
+        },
+        _ => Promises::Detector,
+    }
 }

@@ -1,6 +1,8 @@
 //! The words of the format.
 
-use conclave_core::Phase;
+use alloc::vec::Vec;
+
+use conclave_core::{Phase, Promises};
 
 use super::error::{Flaw, Words, excerpt};
 use crate::{LossCause, Side, What};
@@ -83,6 +85,45 @@ pub(super) fn event_name(what: What) -> &'static str {
         What::Suspected { .. } => "suspected",
         What::Trusted { .. } => "trusted",
         What::WaitsFor { .. } => "waits-for",
+    }
+}
+
+/// What the algorithm is for; nothing is said of mutual exclusion.
+pub(super) fn kind_of(promises: Promises) -> Option<&'static str> {
+    match promises {
+        Promises::Mutex { .. } => None,
+        Promises::Election { .. } => Some("election"),
+        Promises::Detector => Some("detector"),
+    }
+}
+
+const KEEPS: [&str; 3] = ["largest-id", "one-per-term", "one-at-a-time"];
+
+/// What an election promises.
+pub(super) fn keeps_of(promises: Promises) -> Vec<&'static str> {
+    let Promises::Election { largest, terms, one_at_a_time } = promises else { return Vec::new() };
+    let kept = KEEPS.into_iter().zip([largest, terms, one_at_a_time]);
+    kept.filter(|(_, is_kept)| *is_kept).map(|(word, _)| word).collect()
+}
+
+pub(super) fn promises_of(
+    kind: Option<&str>,
+    keeps: &[&str],
+    ordering: bool,
+) -> Result<Promises, Flaw> {
+    for word in keeps {
+        one_of("keeps", word, &KEEPS, |word| word)?;
+    }
+    match kind {
+        None => Ok(Promises::Mutex { liveness: true, ordering }),
+        Some(word) => match one_of("kind", word, &["election", "detector"], |word| word)? {
+            "detector" => Ok(Promises::Detector),
+            _ => Ok(Promises::Election {
+                largest: keeps.contains(&KEEPS[0]),
+                terms: keeps.contains(&KEEPS[1]),
+                one_at_a_time: keeps.contains(&KEEPS[2]),
+            }),
+        },
     }
 }
 

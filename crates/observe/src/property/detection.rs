@@ -1,0 +1,142 @@
+//! Failure detection: the dead are suspected (completeness), and nobody else is (accuracy).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use conclave_core::{Seat, SeatSet};
+
+use crate::measure::Histogram;
+use crate::{Event, Time, What};
+
+/// Watches who suspects whom while who is up.
+#[derive(Clone, Debug)]
+pub struct Detection {
+    /// By seat: whom it suspects.
+    suspects: Vec<SeatSet>,
+    /// By seat: since when it is down.
+    down_since: Vec<Option<Time>>,
+    /// From a crash to a suspicion, for each who came to suspect.
+    pub time_to_detect: Histogram,
+    wrong: u64,
+    first_wrong: Option<WrongSuspicion>,
+}
+
+/// The first suspicion of somebody who was up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WrongSuspicion {
+    /// When.
+    pub at: Time,
+    /// Whose.
+    pub seat: Seat,
+    /// Of whom.
+    pub whom: Seat,
+}
+
+impl Detection {
+    /// For `members` processes.
+    pub fn new(members: usize) -> Self {
+        Self {
+            suspects: vec![SeatSet::empty(members); members],
+            down_since: vec![None; members],
+            time_to_detect: Histogram::default(),
+            wrong: 0,
+            first_wrong: None,
+        }
+    }
+
+    /// Takes in an event.
+    pub fn on(&mut self, event: &Event) {
+        let (at, index) = (event.at, event.seat.index());
+        match event.what {
+            What::Suspected { whom } => {
+                self.suspects[index].insert(whom);
+                match self.down_since[whom.index()] {
+                    Some(since) => self.time_to_detect.record(at - since),
+                    None => {
+                        self.wrong += 1;
+                        let wrong = WrongSuspicion { at, seat: event.seat, whom };
+                        self.first_wrong.get_or_insert(wrong);
+                    }
+                }
+            }
+            What::Trusted { whom } => drop(self.suspects[index].remove(whom)),
+            What::Crashed => {
+                self.down_since[index] = Some(at);
+                // Whoever suspected it wrongly was right too soon.
+                let early = self.suspects.iter().filter(|it| it.contains(event.seat)).count();
+                (0..early).for_each(|_| self.time_to_detect.record(Time::ZERO));
+                self.suspects[index].clear();
+            }
+            What::Returned | What::Replaced => self.down_since[index] = None,
+            _ => {}
+        }
+    }
+
+    /// How often somebody who was up was suspected.
+    pub fn wrong(&self) -> u64 {
+        self.wrong
+    }
+
+    /// The first time that this happened, if it did.
+    pub fn first_wrong(&self) -> Option<WrongSuspicion> {
+        self.first_wrong
+    }
+
+    /// Each death that somebody who is up has not noticed: by whom, and whose.
+    pub fn missed(&self) -> impl Iterator<Item = (Seat, Seat)> + '_ {
+        let seats = || self.down_since.iter().enumerate();
+        let up = seats().filter(|(_, down)| down.is_none()).map(|(index, _)| Seat::at(index));
+        up.flat_map(move |seat| {
+            let dead = seats().filter(|(_, down)| down.is_some()).map(|(at, _)| Seat::at(at));
+            dead.filter(move |&whom| !self.suspects[seat.index()].contains(whom))
+                .map(move |whom| (seat, whom))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(history: &[(u64, u32, What)]) -> Detection {
+        let mut property = Detection::new(3);
+        for &(at, seat, what) in history {
+            property.on(&Event { at: Time(at), seat: Seat(seat), what });
+        }
+        property
+    }
+
+    const DEAD: What = What::Crashed;
+
+    fn suspects(whom: u32) -> What {
+        What::Suspected { whom: Seat(whom) }
+    }
+
+    #[test]
+    fn a_death_that_all_notice_is_neither_missed_nor_wrong() {
+        let seen = watch(&[(5, 2, DEAD), (8, 0, suspects(2)), (9, 1, suspects(2))]);
+        assert_eq!((seen.wrong(), seen.missed().count()), (0, 0));
+        assert_eq!(seen.time_to_detect.max(), Some(Time(4)));
+    }
+
+    #[test]
+    fn a_suspicion_of_one_who_is_up_is_wrong_and_counted_each_time() {
+        let again = [(8, 0, suspects(2)), (9, 0, What::Trusted { whom: Seat(2) })];
+        let seen = watch(&[&again[..], &[(12, 0, suspects(2))]].concat());
+        assert_eq!((seen.wrong(), seen.first_wrong().map(|it| it.at)), (2, Some(Time(8))));
+    }
+
+    #[test]
+    fn a_death_that_somebody_does_not_notice_or_unlearns_is_missed() {
+        let seen = watch(&[(5, 2, DEAD), (8, 0, suspects(2))]);
+        assert_eq!(seen.missed().collect::<Vec<_>>(), [(Seat(1), Seat(2))]);
+        let unlearnt = [(5, 2, DEAD), (8, 0, suspects(2)), (9, 0, What::Trusted { whom: Seat(2) })];
+        assert_eq!(watch(&unlearnt).missed().count(), 2);
+    }
+
+    #[test]
+    fn whoever_came_back_is_not_dead() {
+        let seen = watch(&[(5, 2, DEAD), (6, 2, What::Returned), (8, 0, suspects(2))]);
+        assert_eq!((seen.wrong(), seen.missed().count()), (1, 0));
+    }
+}
