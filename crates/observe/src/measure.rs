@@ -5,9 +5,11 @@
 mod bandwidth;
 mod delays;
 mod fairness;
+mod herd;
 mod histogram;
 
 pub use bandwidth::Bandwidth;
 pub use delays::Delays;
 pub use fairness::Fairness;
+pub use herd::Herd;
 pub use histogram::Histogram;

@@ -10,6 +10,7 @@
 //! | `network` | how long a message takes |
 //! | `fault` | what goes wrong, and when |
 //! | `workload` | who asks for the lock, and when |
+//! | `election_application`, `detector_application` | the same for elections and detectors |
 //! | `scenario` | all of these in one text file |
 //! | `wire`, `calendar` | messages in flight, in the order of their arrival |
 //! | `agenda` | everything else that is to happen at some time |
@@ -18,7 +19,9 @@
 
 mod agenda;
 mod calendar;
+mod detector_application;
 mod duration;
+mod election_application;
 mod fault;
 mod faults_under_way;
 mod network;
@@ -29,7 +32,9 @@ mod wire;
 mod workload;
 mod world;
 
+pub use detector_application::DetectorApplication;
 pub use duration::{ParseDurationError, parse_duration};
+pub use election_application::{Call, ElectionApplication};
 pub use fault::{
     Crash, Drift, FaultPlan, ParseFaultError, Partition, Pause, Probability, Rate, Return,
     UnknownProcess,

@@ -1,0 +1,40 @@
+//! A detector has no application to speak of: it is watched for a while.
+
+use conclave_core::Seat;
+use conclave_core::detector::{Command, Detector, Notice};
+use conclave_observe::Time;
+
+use crate::{Application, Desk};
+
+/// Lets a detector run until then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DetectorApplication {
+    until: Time,
+}
+
+impl DetectorApplication {
+    /// Until then.
+    pub fn new(until: Time) -> Self {
+        Self { until }
+    }
+}
+
+impl<P: Detector> Application<P> for DetectorApplication {
+    fn begin(&mut self, _: &mut Desk<Command>) {}
+
+    fn on_notice(&mut self, _: Seat, _: &Notice, _: &mut Desk<Command>) {}
+
+    fn on_crash(&mut self, _: Seat) {}
+
+    fn on_return(&mut self, _: Seat, _: &mut Desk<Command>) {}
+
+    fn awaits_quiet(&self) -> bool {
+        false
+    }
+
+    fn on_quiet(&mut self, _: &mut Desk<Command>) {}
+
+    fn is_done(&self, now: Time) -> bool {
+        now >= self.until
+    }
+}

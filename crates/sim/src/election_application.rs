@@ -1,0 +1,141 @@
+//! Who calls elections, and who asks leaders for something.
+
+use conclave_core::election::{Command, Election, Notice};
+use conclave_core::{ProcessId, Seat, View};
+use conclave_observe::Time;
+
+use crate::seed::Stream;
+use crate::{Application, Desk};
+
+/// The application of every election algorithm: it calls elections, perhaps reads and writes what
+/// leaders keep, and is done when all that are up were told of one leader that is up.
+#[derive(Debug)]
+pub struct ElectionApplication {
+    view: View,
+    calls: Vec<Call>,
+    /// It goes on at least until then.
+    until: Time,
+    /// The mean time between what one process asks of the leader's value; `None` if nothing.
+    asks_every: Option<Time>,
+    stream: Stream,
+    /// By seat.
+    places: Vec<Place>,
+    /// Who counts: a store is no candidate.
+    candidates: Vec<Seat>,
+    /// The next value to be written: each is written once.
+    value: u64,
+}
+
+/// A call of an election.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// Who calls.
+    pub seat: Seat,
+    /// When.
+    pub at: Time,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    is_up: bool,
+    leader: Option<ProcessId>,
+}
+
+impl ElectionApplication {
+    /// These calls, by `candidates` out of the view; it goes on at least `until` then.
+    pub fn new(
+        view: &View,
+        candidates: Vec<Seat>,
+        calls: Vec<Call>,
+        until: Time,
+        seed: u64,
+    ) -> Self {
+        Self {
+            view: view.clone(),
+            calls,
+            until,
+            asks_every: None,
+            stream: Stream::new(seed, "workload"),
+            places: vec![Place { is_up: true, leader: None }; view.len()],
+            candidates,
+            value: 0,
+        }
+    }
+
+    /// And every process reads or writes what leaders keep, with that mean time in between.
+    #[must_use]
+    pub fn asking_every(self, mean: Time) -> Self {
+        Self { asks_every: Some(mean), ..self }
+    }
+
+    fn ask_later(&mut self, seat: Seat, desk: &mut Desk<Command>) {
+        let Some(mean) = self.asks_every else { return };
+        if !self.candidates.contains(&seat) {
+            return;
+        }
+        let after = self.stream.exponential(mean);
+        let command = if self.stream.below(2) == 0 {
+            Command::Read
+        } else {
+            self.value += 1;
+            Command::Write(self.value)
+        };
+        desk.order(seat, command, after);
+    }
+
+    /// Whether all candidates that are up were told of the same leader, and it is up.
+    fn is_settled(&self) -> bool {
+        let places = self.candidates.iter().map(|seat| self.places[seat.index()]);
+        let mut up = places.filter(|place| place.is_up);
+        // Nobody is up: nobody will ever lead.
+        let Some(first) = up.next() else { return true };
+        let leader = first.leader.and_then(|leader| self.view.seat(leader));
+        leader.is_some_and(|seat| self.places[seat.index()].is_up)
+            && up.all(|place| place.leader == first.leader)
+    }
+}
+
+impl<P: Election> Application<P> for ElectionApplication {
+    fn begin(&mut self, desk: &mut Desk<Command>) {
+        for Call { seat, at } in self.calls.clone() {
+            if self.places[seat.index()].is_up {
+                desk.order(seat, Command::Call, at - desk.now());
+            }
+        }
+        for seat in self.candidates.clone() {
+            if self.places[seat.index()].is_up {
+                self.ask_later(seat, desk);
+            }
+        }
+    }
+
+    fn on_notice(&mut self, seat: Seat, notice: &Notice, desk: &mut Desk<Command>) {
+        match *notice {
+            Notice::Elected { leader, .. } => self.places[seat.index()].leader = Some(leader),
+            Notice::Vacant | Notice::Electing => self.places[seat.index()].leader = None,
+            Notice::Read { .. } | Notice::Wrote { .. } | Notice::Refused => {
+                self.ask_later(seat, desk);
+            }
+        }
+    }
+
+    fn on_crash(&mut self, seat: Seat) {
+        self.places[seat.index()] = Place { is_up: false, leader: None };
+    }
+
+    fn on_return(&mut self, seat: Seat, desk: &mut Desk<Command>) {
+        self.places[seat.index()].is_up = true;
+        self.ask_later(seat, desk);
+    }
+
+    fn awaits_quiet(&self) -> bool {
+        false
+    }
+
+    fn on_quiet(&mut self, _: &mut Desk<Command>) {}
+
+    fn is_done(&self, now: Time) -> bool {
+        let all_called = self.calls.iter().all(|call| call.at < now);
+        now >= self.until && all_called && self.is_settled()
+    }
+}
