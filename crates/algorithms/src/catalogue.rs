@@ -10,7 +10,7 @@ mod timing;
 pub use conclave_core::Promises;
 pub use cost::{Cost, Document, Measure, Remark, Size};
 pub use entry::{Entry, Needs, Seating, SeatingError};
-pub use timing::Timing;
+pub use timing::{Setting, Timing};
 
 use conclave_core::detector::Detector;
 use conclave_core::election::Election;

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use conclave_algorithms::quorum::Construction;
 use conclave_observe::Time;
 use conclave_sim::{
-    Crash, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
+    Crash, Drift, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
 };
 
 mod service;
@@ -40,7 +40,7 @@ The lab:
   conclave table                                every algorithm's cost, measured beside its formula
   conclave run maekawa-plain -n 3               watch it deadlock, and be told why
   conclave run ricart-agrawala -n 3 --explain   every event, with the rule that fired
-  conclave run lamport --svg run.svg            the run as a space-time diagram
+  conclave run bully --dead 5 --svg run.svg     an election as a space-time diagram
   conclave voting-sets grid -n 36               who votes for whom
 
 Exit codes of the lab: 0 ok, 2 bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14
@@ -110,12 +110,17 @@ const RUN_EXAMPLES: &str = "Examples:
   conclave run lamport -n 2 --no-fifo --network uniform:1ms..20ms --seed 2
   conclave run ricart-agrawala --loss 0.05 --svg lost.svg
   conclave run ricart-agrawala --scenario FILE --explain
+  conclave run chang-roberts --ids 3,32,5,80,6,12 --initiators 3
+  conclave run bully --ids 3,5,6,12,32,80 --dead 80 --initiators 6
+  conclave run chubby -n 5 --crash 1@40ms --drift 2=1.3
+  conclave run heartbeat -n 5 --crash 3@40ms
 
 Times are written 40ms, 1.5ms, 300us, 2s; a bare number is milliseconds. In the unit network every
 message takes one delay, which is shown as 1 and written as 1ms.";
 
 const TABLE_EXAMPLES: &str = "Examples:
   conclave table
+  conclave table --kind election
   conclave table -n 4,9,16 --format markdown
   conclave table --json";
 
@@ -132,7 +137,7 @@ pub struct AlgorithmsArgs {
 pub struct RunArgs {
     /// Its name, as `conclave algorithms` lists it
     pub algorithm: String,
-    /// How many processes ask for the lock; they are 1 to N [default: 5]
+    /// How many processes take part; they are 1 to N [default: 5]
     #[arg(short, value_name = "N", value_parser = members)]
     pub n: Option<u32>,
     /// Their ids instead, in ring order
@@ -163,6 +168,12 @@ pub struct RunArgs {
     /// The number that decides everything random
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Who calls elections
+    #[command(flatten)]
+    pub election: ElectionArgs,
+    /// What timers are set to
+    #[command(flatten)]
+    pub timing: TimingArgs,
     /// Faults to inject
     #[command(flatten)]
     pub faults: FaultArgs,
@@ -196,22 +207,76 @@ pub struct RunArgs {
     pub json: bool,
 }
 
+/// Elections and detectors.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Elections and detectors")]
+pub struct ElectionArgs {
+    /// Who calls an election at the start [default: the first that is up]
+    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id, conflicts_with = "scenario")]
+    pub initiators: Option<Vec<u32>>,
+    /// Go on at least that long [default: until the last fault is over; detectors: 20 beats more]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    pub until: Option<Time>,
+    /// Let every process read or write the value that leaders keep, with that mean time in between
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub ask_every: Option<Time>,
+}
+
+/// What timers are set to.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Timers, where the algorithm has them")]
+pub struct TimingArgs {
+    /// D: how long a message takes at most, as the members believe [default: as the network says]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub bound: Option<Time>,
+    /// T of the bully: how long an answer is waited for [default: 2 D]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub answer_timeout: Option<Time>,
+    /// T' of the bully: how long the announcement is waited for after an answer [default: 5 D]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub announcement_timeout: Option<Time>,
+    /// Let the bully strike the dead coordinator from those it asks
+    #[arg(long)]
+    pub skip_dead: bool,
+    /// T of detectors: the time from beat to beat [default: 10 D]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub beat: Option<Time>,
+    /// The threshold of the accrual detector, from 0.1 to 20 [default: 8]
+    #[arg(long, value_name = "PHI", value_parser = phi)]
+    pub phi: Option<u32>,
+    /// How long a master leads without a word from a majority [default: 20 D]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub lease: Option<Time>,
+    /// After how long without a word the store closes a session [default: 30 D]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub session: Option<Time>,
+}
+
 /// Faults of a run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Faults")]
 pub struct FaultArgs {
+    /// Who is down from the start
+    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id)]
+    pub dead: Vec<u32>,
     /// Let a process die, e.g. 3@40ms
     #[arg(long, value_name = "ID@TIME")]
     pub crash: Vec<Crash>,
-    /// Let it come back without its memory, e.g. 3@90ms
+    /// Let it come back without its memory but for what it persisted, e.g. 3@90ms
     #[arg(long, value_name = "ID@TIME")]
     pub r#return: Vec<Return>,
+    /// Let another process take its place under the same id, e.g. 3@90ms
+    #[arg(long, value_name = "ID@TIME")]
+    pub replace: Vec<Return>,
     /// Let a process do nothing for a while, e.g. 2@10ms..30ms
     #[arg(long, value_name = "ID@FROM..UNTIL")]
     pub pause: Vec<Pause>,
     /// Lose what goes between two groups for a while, e.g. 1,2/3,4,5@10ms..30ms; 1>2 cuts one way
     #[arg(long, value_name = "IDS/IDS@FROM..UNTIL")]
     pub partition: Vec<Partition>,
+    /// Let a clock run too fast or too slow, e.g. 2=1.3
+    #[arg(long, value_name = "ID=RATE")]
+    pub drift: Vec<Drift>,
     /// Lose messages with that probability
     #[arg(long, value_name = "P")]
     pub loss: Option<Probability>,
@@ -260,6 +325,8 @@ pub struct TableArgs {
 pub enum Kind {
     /// Mutual exclusion
     Mutex,
+    /// Election
+    Election,
 }
 
 /// How to write a table.
@@ -307,6 +374,15 @@ pub const MEMBERS_MAX: u32 = 100_000;
 
 fn id(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| "an id is a whole number, e.g. 3".to_owned())
+}
+
+/// In hundredths, so that it is a whole number.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is at most 2000")]
+fn phi(text: &str) -> Result<u32, String> {
+    match text.parse::<f64>() {
+        Ok(phi) if (0.1..=20.0).contains(&phi) => Ok((phi * 100.0).round() as u32),
+        _ => Err("a threshold is a number from 0.1 to 20, e.g. 8".to_owned()),
+    }
 }
 
 fn members(text: &str) -> Result<u32, String> {

@@ -1,19 +1,23 @@
 //! A run, planned: any algorithm of the catalogue under any network, workload and faults.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use conclave_algorithms::catalogue::{
-    self, Entry, MutexVisitor, Portable, Seating, SeatingError, Timing,
+    self, DetectorVisitor, ElectionVisitor, Entry, MutexVisitor, Portable, Seating, SeatingError,
+    Setting, Timing,
 };
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
+use conclave_core::detector::Detector;
+use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
-use conclave_core::{ProcessId, View};
+use conclave_core::{ProcessId, Promises, Protocol, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time};
 use conclave_sim::{
-    ChannelOrder, FaultPlan, Limits, MutexApplication, Network, Outcome, Recording, Setup,
-    Workload, simulate,
+    Call, ChannelOrder, DetectorApplication, ElectionApplication, FaultPlan, Limits,
+    MutexApplication, Network, Outcome, Recording, Setup, Workload, simulate,
 };
 
 /// All that decides a run. The same plan gives the same run, byte for byte.
@@ -37,6 +41,12 @@ pub struct Plan {
     pub entries: u64,
     /// How long holders stay in.
     pub hold: Time,
+    /// Who calls an election, and when.
+    pub calls: Vec<(ProcessId, Time)>,
+    /// An election or a detector goes on at least until then.
+    pub until: Time,
+    /// The mean time between what each process asks of the value that leaders keep, if anything.
+    pub asks_every: Option<Time>,
     /// What goes wrong.
     pub faults: FaultPlan,
     /// What logical clocks show first, where it is not 0.
@@ -85,6 +95,9 @@ impl Plan {
             workload: Workload::Contend,
             entries: 4 * n,
             hold: Time::DELAY,
+            calls: Vec::new(),
+            until: Time::ZERO,
+            asks_every: None,
             faults: FaultPlan::default(),
             clocks: Vec::new(),
             holder: None,
@@ -97,7 +110,27 @@ impl Plan {
         };
         plan.limits.patience = plan.default_patience();
         plan.ordering = plan.default_ordering();
+        plan.calls = plan.default_calls();
+        plan.until = plan.default_until();
         plan
+    }
+
+    /// The first that is up calls an election, if that is what it is about.
+    pub fn default_calls(&self) -> Vec<(ProcessId, Time)> {
+        if !matches!(self.entry.promises, Promises::Election { .. }) {
+            return Vec::new();
+        }
+        let is_up = |id: &&ProcessId| !self.faults.dead.contains(id);
+        self.clients.members().iter().find(is_up).map(|&id| (id, Time::ZERO)).into_iter().collect()
+    }
+
+    /// Until all that is to go wrong has; a detector is given time to notice.
+    pub fn default_until(&self) -> Time {
+        let noticing = match self.entry.promises {
+            Promises::Detector => 20 * self.timing.beat() + 2 * self.timing.bound,
+            _ => Duration::ZERO,
+        };
+        self.faults.last_moment() + Time::of(noticing)
     }
 
     /// A thousand delays for each process.
@@ -107,7 +140,8 @@ impl Plan {
 
     /// Ordering is judged by default where that is cheap.
     pub fn default_ordering(&self) -> JudgeOrdering {
-        if self.clients.len() <= ORDERING_BY_DEFAULT_MAX {
+        let is_mutex = matches!(self.entry.promises, Promises::Mutex { .. });
+        if is_mutex && self.clients.len() <= ORDERING_BY_DEFAULT_MAX {
             JudgeOrdering::Yes
         } else {
             JudgeOrdering::No
@@ -117,19 +151,27 @@ impl Plan {
     /// Whether the algorithm gets what it needs, so that its invariants must hold: crashes and
     /// pauses leave them alone, but what is lost, doubled, forgotten or overtaken does not.
     fn is_within_model(&self) -> bool {
+        if !matches!(self.entry.promises, Promises::Mutex { .. }) {
+            return true;
+        }
         let faults = &self.faults;
         let messages_arrive_once =
             faults.partitions.is_empty() && faults.loss.is_zero() && faults.duplicate.is_zero();
         let is_ordered = self.order == ChannelOrder::Fifo || !self.entry.needs.fifo;
-        messages_arrive_once && faults.returns.is_empty() && is_ordered
+        let nobody_forgets = faults.returns.is_empty() && faults.replacements.is_empty();
+        messages_arrive_once && nobody_forgets && is_ordered
     }
 
     /// Carries it out. `progress` is told the number of entries now and then.
     pub fn run(self, progress: &mut dyn FnMut(u64)) -> Result<Done, SeatingError> {
         let view = self.entry.view_of(&self.clients)?;
         let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
-        let visitor = Run { plan: &self, view: &view, progress };
-        let outcome = catalogue::visit_mutex(self.entry, &seating, visitor)?;
+        let run = Run { plan: &self, view: &view, progress };
+        let outcome = match self.entry.promises {
+            Promises::Mutex { .. } => catalogue::visit_mutex(self.entry, &seating, run)?,
+            Promises::Election { .. } => catalogue::visit_election(self.entry, &seating, run)?,
+            Promises::Detector => catalogue::visit_detector(self.entry, &seating, run)?,
+        };
         Ok(Done { plan: self, view, outcome })
     }
 
@@ -154,12 +196,30 @@ impl Plan {
         if self.order == ChannelOrder::Any {
             say("--no-fifo");
         }
-        say(&format!("--workload {} --entries {}", self.workload, self.entries));
-        if self.hold != Time::DELAY {
-            say(&format!("--hold {}ms", self.hold));
+        if matches!(self.entry.promises, Promises::Mutex { .. }) {
+            say(&format!("--workload {} --entries {}", self.workload, self.entries));
+            if self.hold != Time::DELAY {
+                say(&format!("--hold {}ms", self.hold));
+            }
+        }
+        if !self.calls.is_empty() && self.calls != self.default_calls() {
+            let ids: Vec<_> = self.calls.iter().map(|(id, _)| id.to_string()).collect();
+            say(&format!("--initiators {}", ids.join(",")));
+        }
+        for word in self.timing_words() {
+            say(&word);
+        }
+        if self.until != self.default_until() {
+            say(&format!("--for {}ms", self.until));
+        }
+        if let Some(mean) = self.asks_every {
+            say(&format!("--ask-every {mean}ms"));
         }
         for label in self.faults.labels() {
             say(&quoted(&format!("--{label}")));
+        }
+        for drift in &self.faults.drifts {
+            say(&format!("--drift {drift}"));
         }
         if self.limits.patience != self.default_patience() {
             say(&format!("--patience {}ms", self.limits.patience));
@@ -175,6 +235,31 @@ impl Plan {
         }
         let _ = write!(line, " --seed {}", self.seed);
         line
+    }
+}
+
+impl Plan {
+    /// The options that set timers otherwise than they are by default.
+    fn timing_words(&self) -> Vec<String> {
+        let timing = &self.timing;
+        let usual = Timing::of(self.network.typical().as_duration());
+        let time = |setting: Setting, time: Option<Duration>| {
+            time.map(|time| format!("{} {}ms", setting.option(), Time::of(time)))
+        };
+        let bound = (timing.bound != usual.bound).then_some(timing.bound);
+        let phi = f64::from(timing.phi_hundredths) / 100.0;
+        let words = [
+            time(Setting::Bound, bound),
+            time(Setting::Answer, timing.answer),
+            time(Setting::Announcement, timing.announcement),
+            timing.skip_dead.then(|| Setting::SkipDead.option().to_owned()),
+            time(Setting::Beat, timing.beat),
+            (timing.phi_hundredths != usual.phi_hundredths)
+                .then(|| format!("{} {phi}", Setting::Phi.option())),
+            time(Setting::Lease, timing.lease),
+            time(Setting::Session, timing.session),
+        ];
+        words.into_iter().flatten().collect()
     }
 }
 
@@ -207,6 +292,26 @@ struct Run<'a> {
     progress: &'a mut dyn FnMut(u64),
 }
 
+impl Plan {
+    fn setup<'a, P: Protocol>(&'a self, view: &'a View, config: &'a P::Config) -> Setup<'a, P> {
+        Setup {
+            view,
+            config,
+            network: self.network,
+            order: self.order,
+            faults: &self.faults,
+            clocks: &self.clocks,
+            holder: self.holder,
+            seed: self.seed,
+            limits: self.limits,
+            ordering: self.ordering,
+            promises: self.entry.promises,
+            recording: self.recording,
+            check_invariants: self.check_invariants && self.is_within_model(),
+        }
+    }
+}
+
 impl MutexVisitor for Run<'_> {
     type Output = Outcome;
 
@@ -216,21 +321,6 @@ impl MutexVisitor for Run<'_> {
         config: P::Config,
     ) -> Outcome {
         let plan = self.plan;
-        let setup = Setup::<P> {
-            view: self.view,
-            config: &config,
-            network: plan.network,
-            order: plan.order,
-            faults: &plan.faults,
-            clocks: &plan.clocks,
-            holder: plan.holder,
-            seed: plan.seed,
-            limits: plan.limits,
-            ordering: plan.ordering,
-            promises: entry.promises,
-            recording: plan.recording,
-            check_invariants: plan.check_invariants && plan.is_within_model(),
-        };
         let application = MutexApplication::new(
             plan.workload.clone(),
             self.view,
@@ -240,6 +330,40 @@ impl MutexVisitor for Run<'_> {
             plan.holder,
             plan.seed,
         );
-        simulate(&setup, application, self.progress)
+        simulate(&self.plan.setup::<P>(self.view, &config), application, self.progress)
+    }
+}
+
+impl ElectionVisitor for Run<'_> {
+    type Output = Outcome;
+
+    fn visit<P: Election<Message: Portable>>(
+        self,
+        entry: &'static Entry,
+        config: P::Config,
+    ) -> Outcome {
+        let Plan { calls, until, asks_every, seed, .. } = self.plan;
+        let calls =
+            calls.iter().filter_map(|&(id, at)| Some(Call { seat: self.view.seat(id)?, at }));
+        let (candidates, calls) = (entry.clients(self.view), calls.collect());
+        let application = ElectionApplication::new(self.view, candidates, calls, *until, *seed);
+        let application = match *asks_every {
+            Some(mean) => application.asking_every(mean),
+            None => application,
+        };
+        simulate(&self.plan.setup::<P>(self.view, &config), application, self.progress)
+    }
+}
+
+impl DetectorVisitor for Run<'_> {
+    type Output = Outcome;
+
+    fn visit<P: Detector<Message: Portable>>(
+        self,
+        _: &'static Entry,
+        config: P::Config,
+    ) -> Outcome {
+        let application = DetectorApplication::new(self.plan.until);
+        simulate(&self.plan.setup::<P>(self.view, &config), application, self.progress)
     }
 }

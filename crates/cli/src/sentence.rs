@@ -1,8 +1,8 @@
 //! A finished run in words.
 
 use conclave_core::{ProcessId, Seat};
-use conclave_observe::property::Ordering;
-use conclave_observe::{Ending, Report, Verdict};
+use conclave_observe::property::{Detection, LargestId, OneAtATime, Ordering};
+use conclave_observe::{Elections, Ending, Report, Verdict};
 
 use crate::plan::Done;
 
@@ -36,6 +36,12 @@ pub fn judged(
             "{granted} entered at {at} ms before {passed}, whose request had happened before its own"
         ));
     }
+    if let Some(broken) = report.elections.as_ref().and_then(|it| election(it, &id)) {
+        return Some(broken);
+    }
+    if let Some(wrong) = report.detection.as_ref().and_then(|it| detection(it, report, &id)) {
+        return Some(wrong);
+    }
     if let Some(starved) = report.waiting.starved() {
         let (who, times) = (id(starved.seat), starved.overtaken);
         return Some(format!("{who} was passed {times} times by requests made later"));
@@ -43,8 +49,67 @@ pub fn judged(
     None
 }
 
+/// Which promise an election broke.
+fn election(elections: &Elections, id: impl Fn(Seat) -> ProcessId) -> Option<String> {
+    if let Some(wrong) = elections.largest.as_ref().and_then(LargestId::broken) {
+        let (who, leader, at) = (id(wrong.seat), id(wrong.leader), wrong.at);
+        let took = if who == leader {
+            format!("{who} took itself for the leader at {at} ms")
+        } else {
+            format!("{who} took {leader} for the leader at {at} ms")
+        };
+        return Some(match wrong.larger.map(&id) {
+            Some(larger) => format!("{took}, while {larger}, which is larger, was up throughout"),
+            None => format!("{took}, which was down throughout"),
+        });
+    }
+    if let Some(split) = elections.agreement.broken() {
+        let belief = |(seat, leader): (Seat, Option<Seat>)| match leader {
+            Some(leader) => format!("{} believes that {} leads", id(seat), id(leader)),
+            None => format!("{} knows no leader", id(seat)),
+        };
+        let (one, other) = (belief(split.one), belief(split.other));
+        return Some(format!("the election was over at {} ms, but {one} and {other}", split.at));
+    }
+    if let Some(two) = elections.per_term.broken() {
+        let (told, first, second) = (id(two.told), id(two.first), id(two.second));
+        let (at, term) = (two.at, two.term);
+        return Some(format!(
+            "{told} was told at {at} ms that {second} leads in term {term}, in which {first} does"
+        ));
+    }
+    if let Some(two) = elections.one_at_a_time.as_ref().and_then(OneAtATime::broken) {
+        let (first, second, at) = (id(two.first), id(two.second), two.at);
+        return Some(format!("{second} led from {at} ms on while {first} still did"));
+    }
+    let stale = elections.versions.broken()?;
+    let (who, at, got, before) = (id(stale.seat), stale.at, stale.got, stale.before);
+    Some(format!("{who} answered at {at} ms with version {got}, after {before} had been told"))
+}
+
+/// Which promise a detector broke.
+fn detection(
+    detection: &Detection,
+    report: &Report,
+    id: impl Fn(Seat) -> ProcessId,
+) -> Option<String> {
+    if let Some(wrong) = detection.first_wrong() {
+        let (who, whom, at) = (id(wrong.seat), id(wrong.whom), wrong.at);
+        return Some(format!("{who} suspected {whom} at {at} ms, although it was up"));
+    }
+    let (who, whom) = detection.missed().next()?;
+    let since = report.crashed[whom.index()].map_or_else(String::new, |at| format!(" at {at} ms"));
+    Some(format!("{} has not noticed that {} died{since}", id(who), id(whom)))
+}
+
 /// What there is to say when nothing went wrong, or nobody knows why.
 pub fn ended(report: &Report) -> String {
+    if let Some(elections) = &report.elections {
+        return ended_election(report, elections);
+    }
+    if report.detection.is_some() && report.verdict == Verdict::Ok {
+        return "every death was noticed, and nobody else was suspected".into();
+    }
     let entries = report.delays.entries();
     match (report.verdict, report.ending) {
         (Verdict::Ok, Ending::Finished) => {
@@ -59,13 +124,30 @@ pub fn ended(report: &Report) -> String {
     }
 }
 
+fn ended_election(report: &Report, elections: &Elections) -> String {
+    let decisions = elections.deciding.decisions();
+    match (report.verdict, elections.leader()) {
+        (Verdict::Ok, Some(_)) => "one leads, and all that are up know which".into(),
+        (Verdict::Ok, None) if decisions == 0 => {
+            "nobody was elected, and nobody asked for it".into()
+        }
+        (Verdict::Ok, None) => "nobody is left who could lead".into(),
+        (Verdict::Budget, _) => "the limit came first; nothing is shown by that".into(),
+        _ => {
+            let count = elections.deciding.undecided() as u64;
+            format!("{count} still {} no leader", plural(count, "knows", "know"))
+        }
+    }
+}
+
 /// What there is to say of a trace that is not a whole run.
 pub fn cut_off(report: &Report) -> String {
     format!("the trace ends before the run does: {}", still_waiting(report))
 }
 
 fn still_waiting(report: &Report) -> String {
-    let count = report.waiting.count() as u64;
+    let undecided = report.elections.as_ref().map_or(0, |it| it.deciding.undecided());
+    let count = (report.waiting.count() + undecided) as u64;
     format!("{count} still {}", plural(count, "waits", "wait"))
 }
 

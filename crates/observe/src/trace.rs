@@ -95,10 +95,10 @@ struct CallsInFlight(BTreeMap<MessageId, u32>);
 impl CallsInFlight {
     fn on(&mut self, what: What, seat: Seat, kinds: &[TraceKind]) {
         match what {
-            What::Sent { message, to, kind, .. } if to != seat => {
-                if kinds[usize::from(kind)].phase != Phase::Upkeep {
-                    self.0.insert(message, 1);
-                }
+            What::Sent { message, to, kind, .. }
+                if to != seat && kinds[usize::from(kind)].phase != Phase::Upkeep =>
+            {
+                self.0.insert(message, 1);
             }
             What::Duplicated { message, .. } => {
                 self.0.entry(message).and_modify(|copies| *copies += 1);

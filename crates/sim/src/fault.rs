@@ -429,10 +429,16 @@ impl FromStr for Drift {
     }
 }
 
-impl fmt::Display for Drift {
+impl fmt::Display for Rate {
     #[allow(clippy::cast_precision_loss, reason = "it has few digits")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.process, self.rate.millionths as f64 / 1e6)
+        write!(f, "{}", self.millionths as f64 / 1e6)
+    }
+}
+
+impl fmt::Display for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.process, self.rate)
     }
 }
 

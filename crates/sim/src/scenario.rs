@@ -11,10 +11,14 @@
 //! holder 5                     # who is in from the start
 //! request 32@0ms
 //! request 80@3ms hold 2ms
+//! call 6@0ms                   # of an election
+//! dead 80                      # from the start
 //! crash 3@40ms
 //! return 3@90ms
+//! replace 3@90ms               # by another process of the same id
 //! pause 2@10ms..30ms
 //! partition 1,2/3,4,5@10ms..30ms
+//! drift 2=1.3
 //! loss 0.05
 //! duplicate 0.01
 //! ```
@@ -44,6 +48,8 @@ pub struct Scenario {
     pub holder: Option<ProcessId>,
     /// Who asks, and when; in order of time.
     pub requests: Vec<ScriptedRequest>,
+    /// Who calls an election, and when; in order of time.
+    pub calls: Vec<(ProcessId, Time)>,
     /// What goes wrong.
     pub faults: FaultPlan,
 }
@@ -71,7 +77,7 @@ pub enum ParseScenarioError {
         reason: String,
     },
     /// Nobody asks.
-    #[error("nobody asks for anything; add a line like: request 3@0ms")]
+    #[error("nobody asks for anything; add a line like: request 3@0ms, or: call 3@0ms")]
     NoRequest,
 }
 
@@ -106,6 +112,10 @@ impl Scenario {
                 Ok(())
             }
             "request" => append(&mut self.requests, request(rest)?),
+            "call" => append(&mut self.calls, call(rest)?),
+            "dead" => append(&mut self.faults.dead, process(rest)?),
+            "replace" => append(&mut self.faults.replacements, read(rest)?),
+            "drift" => append(&mut self.faults.drifts, read(rest)?),
             "crash" => append(&mut self.faults.crashes, read(rest)?),
             "return" => append(&mut self.faults.returns, read(rest)?),
             "pause" => append(&mut self.faults.pauses, read(rest)?),
@@ -114,7 +124,8 @@ impl Scenario {
             "duplicate" => assign(&mut self.faults.duplicate, word, read(rest)?),
             _ => Err(format!(
                 "`{word}` is not a statement; there are n, ids, network, channels, hold, clock, \
-                 holder, request, crash, return, pause, partition, loss and duplicate"
+                 holder, request, call, dead, crash, return, replace, pause, partition, drift, \
+                 loss and duplicate"
             )),
         }
     }
@@ -134,9 +145,10 @@ impl FromStr for Scenario {
                 scenario.take(statement).map_err(wrong)?;
             }
         }
-        if scenario.requests.is_empty() {
+        if scenario.requests.is_empty() && scenario.calls.is_empty() {
             return Err(ParseScenarioError::NoRequest);
         }
+        scenario.calls.sort_by_key(|&(_, at)| at);
         scenario.requests.sort_by_key(|request| request.at);
         Ok(scenario)
     }
@@ -201,6 +213,12 @@ fn clock(text: &str) -> Result<(ProcessId, Timestamp), String> {
     Ok((process(id)?, Timestamp(time.into())))
 }
 
+fn call(text: &str) -> Result<(ProcessId, Time), String> {
+    let wrong = || format!("`{text}` is not PROCESS@TIME, e.g. call 3@0ms");
+    let (id, at) = text.split_once('@').ok_or_else(wrong)?;
+    Ok((process(id)?, duration(at)?))
+}
+
 fn request(text: &str) -> Result<ScriptedRequest, String> {
     let wrong = || format!("`{text}` is not PROCESS@TIME or PROCESS@TIME hold TIME, e.g. 3@0ms");
     let mut words = text.split_whitespace();
@@ -223,7 +241,7 @@ mod tests {
         let text = "# all of them\n\
             ids 3, 5, 6\nnetwork uniform:1ms..2ms\nchannels any\nhold 10ms\nclock 5 101\n\
             holder 6\nrequest 5@4ms hold 2ms # late\nrequest 3@0ms\ncrash 3@40ms\n\
-            return 3@90ms\npause 5@10ms..30ms\npartition 3/5,6@1ms..2ms\nloss 0.05\n\
+            call 6@2ms\ncall 3@1ms\ndead 6\nreplace 6@9ms\ndrift 5=1.3\nreturn 3@90ms\npause 5@10ms..30ms\npartition 3/5,6@1ms..2ms\nloss 0.05\n\
             duplicate 0.01\n";
         let scenario: Scenario = text.parse().unwrap();
         assert_eq!(scenario.view, Some(View::new([3, 5, 6].map(ProcessId)).unwrap()));
@@ -232,7 +250,9 @@ mod tests {
         assert_eq!(scenario.holder, Some(ProcessId(6)));
         let asked: Vec<_> = scenario.requests.iter().map(|it| (it.process.0, it.hold)).collect();
         assert_eq!(asked, [(3, None), (5, Some(Time::delays(2)))], "in order of time");
-        assert_eq!(scenario.faults.labels().len(), 6);
+        let calls: Vec<_> = scenario.calls.iter().map(|(process, _)| process.0).collect();
+        assert_eq!((calls, scenario.faults.drifts.len()), (vec![3, 6], 1));
+        assert_eq!(scenario.faults.labels().len(), 8);
     }
 
     #[test]

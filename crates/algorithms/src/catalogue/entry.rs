@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{DuplicateId, Kind, ProcessId, Promises, Seat, View};
 
-use super::{Cost, Remark, Timing, all};
+use super::{Cost, Remark, Setting, Timing, all};
 use crate::mutex::central;
 use crate::quorum::{Construction, VotingSets, VotingSetsError};
 
@@ -24,6 +24,8 @@ pub struct Entry {
     pub promises: Promises,
     /// What it needs.
     pub needs: Needs,
+    /// What it can be told beside who takes part.
+    pub settings: &'static [Setting],
     /// What a crash does to it.
     pub crash: &'static str,
     /// Its messages.

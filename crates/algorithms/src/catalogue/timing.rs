@@ -24,6 +24,43 @@ pub struct Timing {
     pub session: Option<Duration>,
 }
 
+/// Which of these times an algorithm takes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Setting {
+    /// [`Timing::bound`].
+    Bound,
+    /// [`Timing::answer`].
+    Answer,
+    /// [`Timing::announcement`].
+    Announcement,
+    /// [`Timing::skip_dead`].
+    SkipDead,
+    /// [`Timing::beat`].
+    Beat,
+    /// [`Timing::phi_hundredths`].
+    Phi,
+    /// [`Timing::lease`].
+    Lease,
+    /// [`Timing::session`].
+    Session,
+}
+
+impl Setting {
+    /// The option of the command line that says it.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Bound => "--bound",
+            Self::Answer => "--answer-timeout",
+            Self::Announcement => "--announcement-timeout",
+            Self::SkipDead => "--skip-dead",
+            Self::Beat => "--beat",
+            Self::Phi => "--phi",
+            Self::Lease => "--lease",
+            Self::Session => "--session",
+        }
+    }
+}
+
 impl Timing {
     /// All times as they follow from the bound.
     pub const fn of(bound: Duration) -> Self {

@@ -114,6 +114,7 @@ pub const PLAIN: Entry = Entry {
     summary: "a coordinator (process 0) keeps a queue and grants to one at a time",
     promises: Promises::Mutex { liveness: true, ordering: false },
     needs: Needs { coordinator: true, ..Needs::NOTHING },
+    settings: &[],
     crash: "coordinator, holder, or one in the queue when its turn comes: everybody blocks",
     kinds: <Message as conclave_core::Message>::KINDS,
     costs: &[

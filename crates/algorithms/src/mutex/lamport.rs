@@ -85,6 +85,7 @@ pub const ENTRY: Entry = Entry {
     summary: "everybody keeps the same queue of stamped requests; its first one enters",
     promises: Promises::Mutex { liveness: true, ordering: true },
     needs: Needs { fifo: true, ..Needs::NOTHING },
+    settings: &[],
     crash: "any crash blocks everybody",
     kinds: <Message as conclave_core::Message>::KINDS,
     costs: &[

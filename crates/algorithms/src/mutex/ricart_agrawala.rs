@@ -103,6 +103,7 @@ pub const PLAIN: Entry = Entry {
     summary: "ask everybody and wait for every reply; the older request goes first",
     promises: Promises::Mutex { liveness: true, ordering: true },
     needs: Needs::NOTHING,
+    settings: &[],
     crash: "any crash blocks everybody",
     kinds: <Message as conclave_core::Message>::KINDS,
     costs: &[

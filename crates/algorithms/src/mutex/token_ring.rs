@@ -67,6 +67,7 @@ pub const ENTRY: Entry = Entry {
     summary: "a token goes round for ever; who wants in keeps it while inside",
     promises: Promises::Mutex { liveness: true, ordering: false },
     needs: Needs::NOTHING,
+    settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",
     kinds: <Message as conclave_core::Message>::KINDS,
     costs: &[

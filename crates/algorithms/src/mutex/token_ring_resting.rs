@@ -82,6 +82,7 @@ pub const ENTRY: Entry = Entry {
     summary: "the token stays where it was used last, until a call against the ring fetches it",
     promises: Promises::Mutex { liveness: true, ordering: false },
     needs: Needs::NOTHING,
+    settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",
     kinds: <Message as conclave_core::Message>::KINDS,
     costs: &[

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use conclave_algorithms::catalogue::{Entry, all};
+use conclave_core::Promises;
 use serde_json::{Value, json};
 
 use crate::cli::AlgorithmsArgs;
@@ -22,6 +23,10 @@ pub fn execute(args: &AlgorithmsArgs) -> anyhow::Result<ExitCode> {
         writeln!(out, "    promises  {}", promises(entry))?;
         writeln!(out, "    needs     {}", needs(entry))?;
         writeln!(out, "    messages  {}", kinds(entry))?;
+        if !entry.settings.is_empty() {
+            let options: Vec<_> = entry.settings.iter().map(|it| it.option()).collect();
+            writeln!(out, "    options   {}", options.join(", "))?;
+        }
         writeln!(out, "    costs     {}", costs(entry))?;
         writeln!(out, "    crash     {}", entry.crash)?;
         writeln!(out, "    source    {}", entry.citation)?;
@@ -31,6 +36,18 @@ pub fn execute(args: &AlgorithmsArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn promises(entry: &Entry) -> String {
+    if let Promises::Election { largest, terms, one_at_a_time } = entry.promises {
+        let words = [
+            (largest, "the largest id that is up is elected, and all agree"),
+            (terms, "at most one leader in a term"),
+            (one_at_a_time, "one leads at a time"),
+        ];
+        let kept: Vec<&str> = words.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
+        return kept.join("; ");
+    }
+    if entry.promises == Promises::Detector {
+        return "the dead are suspected, and nobody else is".into();
+    }
     let liveness = if entry.promises.liveness() { "everybody is served" } else { "no more" };
     let ordering =
         if entry.promises.ordering() { ", in the order in which they asked" } else { "" };
@@ -38,10 +55,13 @@ fn promises(entry: &Entry) -> String {
 }
 
 fn needs(entry: &Entry) -> String {
+    let is_mutex = matches!(entry.promises, Promises::Mutex { .. });
+    let coordinator = if is_mutex { "a coordinator (process 0)" } else { "a store (process 0)" };
     let needs = [
-        (entry.needs.coordinator, "a coordinator (process 0)"),
+        (entry.needs.coordinator, coordinator),
         (entry.needs.voting_sets, "voting sets"),
         (entry.needs.fifo, "FIFO channels"),
+        (entry.needs.synchrony, "messages that take no longer than D"),
     ];
     let list: Vec<&str> = needs.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
     if list.is_empty() { "nothing but processes and messages".into() } else { list.join(", ") }
@@ -56,6 +76,29 @@ fn costs(entry: &Entry) -> String {
     list.collect::<Vec<_>>().join("; ")
 }
 
+fn kind(entry: &Entry) -> &'static str {
+    match entry.promises {
+        Promises::Mutex { .. } => "mutex",
+        Promises::Election { .. } => "election",
+        Promises::Detector => "detector",
+    }
+}
+
+fn promises_json(entry: &Entry) -> Value {
+    match entry.promises {
+        Promises::Mutex { liveness, ordering } => {
+            json!({ "safety": true, "liveness": liveness, "ordering": ordering })
+        }
+        Promises::Election { largest, terms, one_at_a_time } => json!({
+            "largest_id": largest,
+            "one_per_term": terms,
+            "one_at_a_time": one_at_a_time,
+            "liveness": true,
+        }),
+        Promises::Detector => json!({ "completeness": true, "accuracy": true }),
+    }
+}
+
 fn as_json(entry: &Entry) -> Value {
     let kinds = entry.kinds.iter().map(
         |kind| json!({ "name": kind.name, "phase": format!("{:?}", kind.phase).to_lowercase() }),
@@ -66,18 +109,16 @@ fn as_json(entry: &Entry) -> Value {
     json!({
         "name": entry.name,
         "title": entry.title,
-        "kind": "mutex",
+        "kind": kind(entry),
         "summary": entry.summary,
         "citation": entry.citation,
-        "promises": {
-            "safety": true,
-            "liveness": entry.promises.liveness(),
-            "ordering": entry.promises.ordering(),
-        },
+        "promises": promises_json(entry),
+        "options": entry.settings.iter().map(|it| it.option()).collect::<Vec<_>>(),
         "needs": {
             "coordinator": entry.needs.coordinator,
             "voting_sets": entry.needs.voting_sets,
             "fifo": entry.needs.fifo,
+            "synchrony": entry.needs.synchrony,
         },
         "crash": entry.crash,
         "messages": kinds.collect::<Vec<_>>(),

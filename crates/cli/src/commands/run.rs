@@ -1,19 +1,24 @@
 //! `conclave run`: one run, simulated, judged, measured.
 
+mod detector;
+mod election;
+mod mutex;
+
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use conclave_algorithms::catalogue;
+use conclave_algorithms::catalogue::{self, Entry, Setting, Timing};
 use conclave_algorithms::quorum::Construction;
-use conclave_core::{Phase, ProcessId, Seat, View};
+use conclave_core::{ProcessId, Promises, Seat, View};
 use conclave_observe::measure::Histogram;
 use conclave_observe::trace::json;
 use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
 use conclave_sim::{ChannelOrder, FaultPlan, Recording, Scenario, Workload};
 use serde_json::{Map, Value, json};
 
-use super::output::{self, Unit, number, spread};
+use super::output::{self, Unit, number};
 use super::{explain, voting_sets};
 use crate::cli::RunArgs;
 use crate::exit;
@@ -28,7 +33,10 @@ pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
     for path in args.trace.iter().chain(&args.drawing.svg) {
         output::check_writable(path)?;
     }
-    let progress = Progress::new(plan.entries, "entries");
+    let progress = match plan.entry.promises {
+        Promises::Mutex { .. } => Progress::new(plan.entries, "entries"),
+        _ => Progress::new(plan.clients.len() as u64, "decisions"),
+    };
     let done = plan.run(&mut |entries| progress.set(entries))?;
     drop(progress);
     let mut out = anstream::stdout().lock();
@@ -67,6 +75,7 @@ fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
 /// The plan that these words ask for.
 pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     let entry = catalogue::find(&args.algorithm)?;
+    check_fit(args, entry)?;
     let scenario = read_scenario(args)?.unwrap_or_default();
     let mut plan = Plan::new(entry, clients(args, &scenario)?);
     if args.voting_sets.is_some() && !entry.needs.voting_sets {
@@ -75,6 +84,7 @@ pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     plan.construction = args.voting_sets.unwrap_or(Construction::Grid);
     voting_sets::check_size(plan.construction, u32::try_from(plan.clients.len())?)?;
     plan.network = either("--network", args.network, scenario.network)?.unwrap_or(plan.network);
+    plan.timing = timing(args, &plan);
     plan.hold = either("--hold", args.hold, scenario.hold)?.unwrap_or(plan.hold);
     let unordered = args.no_fifo.then_some(ChannelOrder::Any);
     plan.order = either("--no-fifo", unordered, scenario.order)?.unwrap_or(plan.order);
@@ -85,11 +95,19 @@ pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
         plan.entries = plan.clients.len() as u64;
     }
     if args.scenario.is_some() {
+        check_asked(entry, &scenario)?;
         plan.entries = scenario.requests.len() as u64;
         plan.workload = Workload::Script(scenario.requests.clone());
     }
     plan.entries = args.entries.unwrap_or(plan.entries);
     plan.faults = faults(args, &scenario)?;
+    plan.calls = match &args.election.initiators {
+        Some(ids) => ids.iter().map(|&id| (ProcessId(id), Time::ZERO)).collect(),
+        None if args.scenario.is_some() => scenario.calls.clone(),
+        None => plan.default_calls(),
+    };
+    plan.until = args.election.until.unwrap_or_else(|| plan.default_until());
+    plan.asks_every = args.election.ask_every;
     plan.clocks.clone_from(&scenario.clocks);
     plan.holder = scenario.holder;
     plan.seed = args.seed;
@@ -132,8 +150,11 @@ fn either<T>(option: &str, here: Option<T>, there: Option<T>) -> anyhow::Result<
 
 fn faults(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<FaultPlan> {
     let mut faults = scenario.faults.clone();
+    faults.dead.extend(args.faults.dead.iter().copied().map(ProcessId));
     faults.crashes.extend(&args.faults.crash);
     faults.returns.extend(&args.faults.r#return);
+    faults.replacements.extend(&args.faults.replace);
+    faults.drifts.extend(&args.faults.drift);
     faults.pauses.extend(&args.faults.pause);
     faults.partitions.extend(args.faults.partition.iter().cloned());
     let said =
@@ -148,49 +169,115 @@ fn faults(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<FaultPlan> {
 fn check(plan: &Plan, scenario: &Scenario) -> anyhow::Result<()> {
     let view = plan.entry.view_of(&plan.clients)?;
     plan.faults.check(&view)?;
-    if let Some((what, process)) = scenario.stranger(&plan.clients) {
+    let strangers = plan.calls.iter().map(|&(process, _)| ("call", process));
+    let mut strangers = strangers.filter(|(_, process)| plan.clients.seat(*process).is_none());
+    if let Some((what, process)) = scenario.stranger(&plan.clients).or_else(|| strangers.next()) {
         let ids: Vec<_> = plan.clients.members().iter().map(ToString::to_string).collect();
         bail!("{what}: there is no process {process}; those that ask are {}", ids.join(","));
     }
+    if let Some((caller, _)) = plan.calls.iter().find(|(id, _)| plan.faults.dead.contains(id)) {
+        bail!("process {caller} is dead from the start; let another call the election");
+    }
     Ok(())
+}
+
+/// Whether every option says something to this algorithm.
+fn check_fit(args: &RunArgs, entry: &Entry) -> anyhow::Result<()> {
+    let Entry { name, promises, .. } = entry;
+    let is_mutex = matches!(promises, Promises::Mutex { .. });
+    let is_election = matches!(promises, Promises::Election { .. });
+    let for_mutex = [
+        ("--workload", args.workload.is_some()),
+        ("--entries", args.entries.is_some()),
+        ("--hold", args.hold.is_some()),
+        ("--ordering", args.ordering),
+    ];
+    if let Some((option, _)) = for_mutex.iter().find(|(_, is_given)| *is_given && !is_mutex) {
+        bail!("{name} is no mutual exclusion; leave {option} out");
+    }
+    let for_elections = [
+        ("--initiators", args.election.initiators.is_some()),
+        ("--ask-every", args.election.ask_every.is_some()),
+    ];
+    if let Some((option, _)) = for_elections.iter().find(|(_, given)| *given && !is_election) {
+        bail!("{name} elects nobody; leave {option} out, or choose e.g. bully");
+    }
+    if args.election.until.is_some() && is_mutex {
+        bail!("{name} runs until all have entered; leave --for out, or give --max-time");
+    }
+    if args.election.ask_every.is_some() && !entry.settings.contains(&Setting::Lease) {
+        bail!("the leaders of {name} keep no value; leave --ask-every out, or choose chubby");
+    }
+    let timing = &args.timing;
+    let settings = [
+        (Setting::Bound, timing.bound.is_some()),
+        (Setting::Answer, timing.answer_timeout.is_some()),
+        (Setting::Announcement, timing.announcement_timeout.is_some()),
+        (Setting::SkipDead, timing.skip_dead),
+        (Setting::Beat, timing.beat.is_some()),
+        (Setting::Phi, timing.phi.is_some()),
+        (Setting::Lease, timing.lease.is_some()),
+        (Setting::Session, timing.session.is_some()),
+    ];
+    let is_foreign =
+        |(setting, given): &&(Setting, bool)| *given && !entry.settings.contains(setting);
+    if let Some((setting, _)) = settings.iter().find(is_foreign) {
+        let takes: Vec<_> = entry.settings.iter().map(|it| it.option()).collect();
+        let takes = if takes.is_empty() { "no timers".into() } else { takes.join(", ") };
+        bail!("{name} has no use for {}; it takes {takes}", setting.option());
+    }
+    Ok(())
+}
+
+/// Whether a scenario asks for what the algorithm does.
+fn check_asked(entry: &Entry, scenario: &Scenario) -> anyhow::Result<()> {
+    match entry.promises {
+        Promises::Mutex { .. } if scenario.requests.is_empty() => {
+            bail!("nobody asks for the lock; add a line like: request 3@0ms")
+        }
+        Promises::Mutex { .. } if !scenario.calls.is_empty() => {
+            bail!("{} elects nobody; leave `call` out of the scenario", entry.name)
+        }
+        Promises::Election { .. } | Promises::Detector if !scenario.requests.is_empty() => {
+            bail!("{} is no mutual exclusion; leave `request` out of the scenario", entry.name)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn timing(args: &RunArgs, plan: &Plan) -> Timing {
+    let given = &args.timing;
+    let duration = |time: Option<Time>| time.map(Time::as_duration);
+    let bound: Duration = given.bound.unwrap_or_else(|| plan.network.typical()).as_duration();
+    let usual = Timing::of(bound);
+    Timing {
+        answer: duration(given.answer_timeout),
+        announcement: duration(given.announcement_timeout),
+        skip_dead: given.skip_dead,
+        beat: duration(given.beat),
+        phi_hundredths: given.phi.unwrap_or(usual.phi_hundredths),
+        lease: duration(given.lease),
+        session: duration(given.session),
+        ..usual
+    }
 }
 
 fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> {
     let Done { plan, outcome, .. } = done;
     let report = &outcome.report;
-    let unit = Unit::of(plan.network).word();
     let style = output::style(report.verdict);
-    writeln!(
-        out,
-        "{}, {} processes, network {}, workload {}, seed {}",
-        plan.entry.name,
-        plan.clients.len(),
-        plan.network,
-        plan.workload,
-        plan.seed
-    )?;
+    let (name, n, network, seed) = (plan.entry.name, plan.clients.len(), plan.network, plan.seed);
+    let (work, figures) = match plan.entry.promises {
+        Promises::Mutex { .. } => (format!("workload {}, ", plan.workload), mutex::lines(done)),
+        Promises::Election { .. } => (election::work(done), election::lines(done)),
+        Promises::Detector => (detector::work(done), detector::lines(done)),
+    };
+    writeln!(out, "{name}, {n} processes, network {network}, {work}seed {seed}")?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<13} {text}");
     line("verdict", format!("{style}{}{style:#}: {}", report.verdict, reason(done)))?;
-    line("entries", entries(report, unit))?;
-    line("messages", messages(report))?;
-    line("client delay", spread(&report.delays.client, "nobody was alone"))?;
-    line("sync delay", spread(&report.delays.sync, "nobody waited for another to leave"))?;
-    line("wait", spread(&report.delays.wait, "nobody entered"))?;
-    line(
-        "throughput",
-        match report.delays.throughput() {
-            Some(rate) => format!("{} entries per {}", number(rate), Unit::of(plan.network).one()),
-            None => "too few entries to tell".into(),
-        },
-    )?;
-    let (busiest, mean) = load(report);
-    let word = plural(busiest, "message", "messages");
-    line("load", format!("busiest process {busiest} {word}, mean {}", number(mean)))?;
-    line("fairness", fairness(report))?;
-    line("safety", safety(report))?;
-    line("liveness", liveness(report, &done.view))?;
-    line("ordering", ordering(report))?;
-    line("fences", fences(report))?;
+    for (name, text) in figures {
+        line(name, text)?;
+    }
     for fault in &outcome.faults {
         let text = match fault.count {
             0 => format!(
@@ -202,9 +289,12 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
         };
         line("fault", text)?;
     }
+    for drift in &plan.faults.drifts {
+        line("drift", format!("the clock of {} runs at {}", drift.process, drift.rate))?;
+    }
     line("trace hash", format!("{:016x}", report.fingerprint))?;
     if stats {
-        print_stats(done, out)?;
+        mutex::print_stats(done, out)?;
     }
     if report.verdict != Verdict::Ok {
         writeln!(out, "repeat it with: {}", command(plan))?;
@@ -229,105 +319,24 @@ fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || "-_./,:@=+".contains(c))
 }
 
-fn entries(report: &Report, unit: &str) -> String {
-    let end = number(report.end.in_delays());
-    let unit = if end == "1" { unit.trim_end_matches("s") } else { unit };
-    format!("{} in {end} {unit}", report.delays.entries())
-}
-
-fn messages(report: &Report) -> String {
-    let kinds: Vec<String> =
-        report.bandwidth.by_kind().map(|(kind, count)| format!("{} {count}", kind.name)).collect();
-    let (enter, leave) = per_entry(report);
-    format!(
-        "{}{}; per entry {} to enter, {} to leave; {} with a multicast as one",
-        report.bandwidth.sent(),
-        if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) },
-        enter.map_or("-".into(), number),
-        leave.map_or("-".into(), number),
-        report.bandwidth.transmissions(),
-    )
-}
-
-fn per_entry(report: &Report) -> (Option<f64>, Option<f64>) {
-    let entries = report.delays.entries();
-    let share =
-        |phase| (entries > 0).then(|| report.bandwidth.in_phase(phase) as f64 / entries as f64);
-    (share(Phase::Enter), share(Phase::Leave))
-}
-
 fn load(report: &Report) -> (u64, f64) {
     let handled = report.bandwidth.handled();
     let busiest = handled.iter().copied().max().unwrap_or_default();
     (busiest, handled.iter().sum::<u64>() as f64 / handled.len().max(1) as f64)
 }
 
-fn fairness(report: &Report) -> String {
-    let jain = report.fairness.jain().map_or("-".into(), number);
-    let most = report.waiting.overtaken_most();
-    format!(
-        "Jain's index {jain}; nobody was passed by more than {most} later {}",
-        plural(most, "request", "requests")
-    )
+fn load_line(report: &Report) -> String {
+    let (busiest, mean) = load(report);
+    let word = plural(busiest, "message", "messages");
+    format!("busiest process {busiest} {word}, mean {}", number(mean))
 }
 
-fn safety(report: &Report) -> String {
-    match report.exclusion.broken() {
-        None => "kept: never two holders".into(),
-        Some(_) => "BROKEN: two holders".into(),
-    }
-}
-
-fn liveness(report: &Report, view: &View) -> String {
-    let waiting: Vec<String> =
-        report.waiting.iter().take(10).map(|seat| view.at(seat).to_string()).collect();
-    match report.waiting.count() {
-        0 => "kept: nobody is left waiting".into(),
-        count => {
-            let more = if count > 10 { ", ..." } else { "" };
-            format!(
-                "{count} still {}: {}{more}",
-                plural(count as u64, "waits", "wait"),
-                waiting.join(", ")
-            )
-        }
-    }
-}
-
-fn ordering(report: &Report) -> String {
-    match report.overtakings() {
-        None => "not judged; ask for it with --ordering".into(),
-        Some(0) => "kept: no grant passed a request that had happened before".into(),
-        Some(count) => format!(
-            "{count} {} passed a request that had happened before",
-            plural(count, "grant", "grants")
-        ),
-    }
-}
-
-fn fences(report: &Report) -> String {
-    match report.fences.broken() {
-        None => "kept: every entry had a higher one".into(),
-        Some(_) => "BROKEN: a fence did not grow".into(),
-    }
-}
-
-fn print_stats(done: &Done, out: &mut impl Write) -> std::io::Result<()> {
-    let report = &done.outcome.report;
-    writeln!(out, "  by process:")?;
-    writeln!(out, "    {:>6}  {:>8}  {:>8}  wait", "p", "entries", "handled")?;
-    for (index, waits) in report.fairness.waits().iter().enumerate() {
-        let (id, handled) = (done.view.at(Seat::at(index)), report.bandwidth.handled()[index]);
-        let spread = spread(waits, "-");
-        writeln!(out, "    {:>6}  {:>8}  {handled:>8}  {spread}", id.0, waits.count())?;
-    }
-    writeln!(out, "  leave keeps the caller: {}", spread(&report.delays.leave, "nobody left"))?;
-    writeln!(
-        out,
-        "  events: {}, messages delivered: {}",
-        done.outcome.events,
-        report.bandwidth.delivered()
-    )
+/// How many messages were sent, by kind.
+fn sent(report: &Report) -> String {
+    let kinds: Vec<String> =
+        report.bandwidth.by_kind().map(|(kind, count)| format!("{} {count}", kind.name)).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    format!("{}{kinds}", report.bandwidth.sent())
 }
 
 fn as_json(done: &Done) -> Value {
@@ -339,7 +348,6 @@ fn as_json(done: &Done) -> Value {
         .by_kind()
         .map(|(kind, count)| (kind.name.to_owned(), count.into()))
         .collect();
-    let (enter, leave) = per_entry(report);
     let (busiest, mean) = load(report);
     let faults: Vec<Value> = outcome
         .faults
@@ -349,65 +357,37 @@ fn as_json(done: &Done) -> Value {
     let ids = |seats: &mut dyn Iterator<Item = Seat>| -> Vec<u32> {
         seats.map(|seat| view.at(seat).0).collect()
     };
-    json!({
+    let mut fields = json!({
         "algorithm": plan.entry.name,
         "n": plan.clients.len(),
         "seed": plan.seed,
         "network": plan.network.to_string(),
-        "workload": plan.workload.to_string(),
         "time_unit": unit.name(),
         "end": unit.count(report.end.0 as f64),
         "events": outcome.events,
-        "entries": report.delays.entries(),
         "messages": {
             "total": report.bandwidth.sent(),
             "by_kind": by_kind,
             "delivered": report.bandwidth.delivered(),
             "multicast_as_one": report.bandwidth.transmissions(),
         },
-        "messages_per_entry": { "enter": enter, "leave": leave },
-        "client_delay": times(&report.delays.client, unit),
-        "leave_delay": times(&report.delays.leave, unit),
-        "sync_delay": times(&report.delays.sync, unit),
-        "wait": times(&report.delays.wait, unit),
-        "throughput": report.delays.throughput().map(|per_delay| match unit {
-            Unit::Delays => per_delay,
-            Unit::Nanoseconds => per_delay / Time::DELAY.0 as f64,
-        }),
         "load": { "max": busiest, "mean": mean },
-        "fairness": {
-            "jain": report.fairness.jain(),
-            "overtakes": report.overtakings(),
-            "passed_by_later_requests_max": report.waiting.overtaken_most(),
-        },
-        "safety": if report.exclusion.broken().is_none() { "ok" } else { "violated" },
-        "liveness": if report.waiting.count() == 0 { "ok" } else { report.verdict.name() },
-        "processes": processes(done, unit),
-        "waiting": ids(&mut report.waiting.iter()),
         "waits_for": outcome.diagnosis.as_ref().map(|it| ids(&mut it.path.iter().copied())),
-        "ordering": match report.overtakings() {
-            None => "not judged",
-            Some(0) => "ok",
-            Some(_) => "violated",
-        },
-        "fences": if report.fences.broken().is_none() { "ok" } else { "violated" },
         "faults_fired": faults,
         "verdict": report.verdict.name(),
         "reason": reason(done),
         "trace_hash": format!("{:016x}", report.fingerprint),
         "command": command(plan),
-    })
-}
-
-/// The figures of `--stats`.
-fn processes(done: &Done, unit: Unit) -> Vec<Value> {
-    let report = &done.outcome.report;
-    let waits = report.fairness.waits().iter().zip(report.bandwidth.handled());
-    let rows = waits.zip(done.view.members()).map(|((wait, handled), id)| {
-        let entries = wait.count();
-        json!({ "id": id.0, "entries": entries, "handled": handled, "wait": times(wait, unit) })
     });
-    rows.collect()
+    let more = match plan.entry.promises {
+        Promises::Mutex { .. } => mutex::fields(done),
+        Promises::Election { .. } => election::fields(done),
+        Promises::Detector => detector::fields(done),
+    };
+    if let (Value::Object(fields), Value::Object(more)) = (&mut fields, more) {
+        fields.extend(more);
+    }
+    fields
 }
 
 fn times(histogram: &Histogram, unit: Unit) -> Value {

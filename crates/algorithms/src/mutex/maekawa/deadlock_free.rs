@@ -122,6 +122,7 @@ pub const ENTRY: Entry = Entry {
     summary: "collect the votes of a voting set; votes are yielded to older requests",
     promises: Promises::Mutex { liveness: true, ordering: false },
     needs: Needs { fifo: true, voting_sets: true, ..Needs::NOTHING },
+    settings: &[],
     crash: "a crash in a voting set blocks its users",
     kinds: <Message as conclave_core::Message>::KINDS,
     costs: &[

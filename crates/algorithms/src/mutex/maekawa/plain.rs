@@ -79,6 +79,7 @@ pub const ENTRY: Entry = Entry {
     summary: "collect the votes of a voting set; any two sets share a voter. It deadlocks",
     promises: Promises::Mutex { liveness: false, ordering: false },
     needs: Needs { voting_sets: true, ..Needs::NOTHING },
+    settings: &[],
     crash: "a crash in a voting set blocks its users; deadlocks without any crash",
     kinds: <Message as conclave_core::Message>::KINDS,
     costs: &[

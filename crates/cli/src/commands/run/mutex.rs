@@ -1,0 +1,177 @@
+//! What is told of a run of mutual exclusion.
+
+use std::io::Write;
+
+use conclave_core::{Phase, Seat, View};
+use conclave_observe::{Report, Time};
+use serde_json::{Value, json};
+
+use super::super::output::{Unit, number, spread};
+use super::{load_line, sent, times};
+use crate::plan::Done;
+use crate::sentence::plural;
+
+/// Every figure, by its name.
+pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
+    let (report, unit) = (&done.outcome.report, Unit::of(done.plan.network));
+    let throughput = match report.delays.throughput() {
+        Some(rate) => format!("{} entries per {}", number(rate), unit.one()),
+        None => "too few entries to tell".into(),
+    };
+    vec![
+        ("entries", entries(report, unit.word())),
+        ("messages", messages(report)),
+        ("client delay", spread(&report.delays.client, "nobody was alone")),
+        ("sync delay", spread(&report.delays.sync, "nobody waited for another to leave")),
+        ("wait", spread(&report.delays.wait, "nobody entered")),
+        ("throughput", throughput),
+        ("load", load_line(report)),
+        ("fairness", fairness(report)),
+        ("safety", safety(report)),
+        ("liveness", liveness(report, &done.view)),
+        ("ordering", ordering(report)),
+        ("fences", fences(report)),
+    ]
+}
+
+/// The same, for programs.
+pub fn fields(done: &Done) -> Value {
+    let Done { plan, outcome, view } = done;
+    let report = &outcome.report;
+    let unit = Unit::of(plan.network);
+    let (enter, leave) = per_entry(report);
+    let ids = |seats: &mut dyn Iterator<Item = Seat>| -> Vec<u32> {
+        seats.map(|seat| view.at(seat).0).collect()
+    };
+    json!({
+        "workload": plan.workload.to_string(),
+        "entries": report.delays.entries(),
+        "messages_per_entry": { "enter": enter, "leave": leave },
+        "client_delay": times(&report.delays.client, unit),
+        "leave_delay": times(&report.delays.leave, unit),
+        "sync_delay": times(&report.delays.sync, unit),
+        "wait": times(&report.delays.wait, unit),
+        "throughput": report.delays.throughput().map(|per_delay| match unit {
+            Unit::Delays => per_delay,
+            Unit::Nanoseconds => per_delay / Time::DELAY.0 as f64,
+        }),
+        "fairness": {
+            "jain": report.fairness.jain(),
+            "overtakes": report.overtakings(),
+            "passed_by_later_requests_max": report.waiting.overtaken_most(),
+        },
+        "safety": if report.exclusion.broken().is_none() { "ok" } else { "violated" },
+        "liveness": if report.waiting.count() == 0 { "ok" } else { report.verdict.name() },
+        "processes": processes(done, unit),
+        "waiting": ids(&mut report.waiting.iter()),
+        "ordering": match report.overtakings() {
+            None => "not judged",
+            Some(0) => "ok",
+            Some(_) => "violated",
+        },
+        "fences": if report.fences.broken().is_none() { "ok" } else { "violated" },
+    })
+}
+
+fn entries(report: &Report, unit: &str) -> String {
+    let end = number(report.end.in_delays());
+    let unit = if end == "1" { unit.trim_end_matches("s") } else { unit };
+    format!("{} in {end} {unit}", report.delays.entries())
+}
+
+fn messages(report: &Report) -> String {
+    let (enter, leave) = per_entry(report);
+    format!(
+        "{}; per entry {} to enter, {} to leave; {} with a multicast as one",
+        sent(report),
+        enter.map_or("-".into(), number),
+        leave.map_or("-".into(), number),
+        report.bandwidth.transmissions(),
+    )
+}
+
+fn per_entry(report: &Report) -> (Option<f64>, Option<f64>) {
+    let entries = report.delays.entries();
+    let share =
+        |phase| (entries > 0).then(|| report.bandwidth.in_phase(phase) as f64 / entries as f64);
+    (share(Phase::Enter), share(Phase::Leave))
+}
+
+fn fairness(report: &Report) -> String {
+    let jain = report.fairness.jain().map_or("-".into(), number);
+    let most = report.waiting.overtaken_most();
+    format!(
+        "Jain's index {jain}; nobody was passed by more than {most} later {}",
+        plural(most, "request", "requests")
+    )
+}
+
+fn safety(report: &Report) -> String {
+    match report.exclusion.broken() {
+        None => "kept: never two holders".into(),
+        Some(_) => "BROKEN: two holders".into(),
+    }
+}
+
+fn liveness(report: &Report, view: &View) -> String {
+    let waiting: Vec<String> =
+        report.waiting.iter().take(10).map(|seat| view.at(seat).to_string()).collect();
+    match report.waiting.count() {
+        0 => "kept: nobody is left waiting".into(),
+        count => {
+            let more = if count > 10 { ", ..." } else { "" };
+            format!(
+                "{count} still {}: {}{more}",
+                plural(count as u64, "waits", "wait"),
+                waiting.join(", ")
+            )
+        }
+    }
+}
+
+fn ordering(report: &Report) -> String {
+    match report.overtakings() {
+        None => "not judged; ask for it with --ordering".into(),
+        Some(0) => "kept: no grant passed a request that had happened before".into(),
+        Some(count) => format!(
+            "{count} {} passed a request that had happened before",
+            plural(count, "grant", "grants")
+        ),
+    }
+}
+
+fn fences(report: &Report) -> String {
+    match report.fences.broken() {
+        None => "kept: every entry had a higher one".into(),
+        Some(_) => "BROKEN: a fence did not grow".into(),
+    }
+}
+
+pub fn print_stats(done: &Done, out: &mut impl Write) -> std::io::Result<()> {
+    let report = &done.outcome.report;
+    writeln!(out, "  by process:")?;
+    writeln!(out, "    {:>6}  {:>8}  {:>8}  wait", "p", "entries", "handled")?;
+    for (index, waits) in report.fairness.waits().iter().enumerate() {
+        let (id, handled) = (done.view.at(Seat::at(index)), report.bandwidth.handled()[index]);
+        let spread = spread(waits, "-");
+        writeln!(out, "    {:>6}  {:>8}  {handled:>8}  {spread}", id.0, waits.count())?;
+    }
+    writeln!(out, "  leave keeps the caller: {}", spread(&report.delays.leave, "nobody left"))?;
+    writeln!(
+        out,
+        "  events: {}, messages delivered: {}",
+        done.outcome.events,
+        report.bandwidth.delivered()
+    )
+}
+
+/// The figures of `--stats`.
+fn processes(done: &Done, unit: Unit) -> Vec<Value> {
+    let report = &done.outcome.report;
+    let waits = report.fairness.waits().iter().zip(report.bandwidth.handled());
+    let rows = waits.zip(done.view.members()).map(|((wait, handled), id)| {
+        let entries = wait.count();
+        json!({ "id": id.0, "entries": entries, "handled": handled, "wait": times(wait, unit) })
+    });
+    rows.collect()
+}
