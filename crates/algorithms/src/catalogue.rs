@@ -16,6 +16,8 @@ use conclave_core::detector::Detector;
 use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
 
+use crate::detector::{Heartbeat, Phi, heartbeat, phi};
+use crate::election::{Bully, ChangRoberts, bully, chang_roberts};
 use crate::mutex::{
     Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
     lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
@@ -89,11 +91,17 @@ catalogue! {
 catalogue! {
     /// Election, in the order in which it is shown.
     ELECTIONS, visit_election, ElectionVisitor: Election;
+    chang_roberts::PLAIN => ChangRoberts, |_| Ok(chang_roberts::Variant::Plain);
+    chang_roberts::SUPPRESS => ChangRoberts, |_| Ok(chang_roberts::Variant::Suppress);
+    chang_roberts::NAIVE => ChangRoberts, |_| Ok(chang_roberts::Variant::Naive);
+    bully::ENTRY => Bully, |seating| Ok(bully::Config::new(&seating.timing));
 }
 
 catalogue! {
     /// Failure detection, in the order in which it is shown.
     DETECTORS, visit_detector, DetectorVisitor: Detector;
+    heartbeat::ENTRY => Heartbeat, |seating| Ok(heartbeat::Config::new(&seating.timing));
+    phi::ENTRY => Phi, |seating| Ok(phi::Config::new(&seating.timing));
 }
 
 /// All entries, in the order in which they are shown.

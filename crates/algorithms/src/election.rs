@@ -3,3 +3,12 @@
 //! Every file here is one algorithm, always in the same order: the problem, the idea, what it
 //! assumes, its messages, its cost, its paper; then messages, timers, state, the transition with one
 //! arm per rule, one function per rule, and one test per rule.
+
+pub mod bully;
+pub mod chang_roberts;
+
+#[cfg(test)]
+mod rehearsal;
+
+pub use bully::Bully;
+pub use chang_roberts::ChangRoberts;

@@ -58,6 +58,27 @@ impl<P: Protocol> Effects<P> {
         Self { rules: Some(Vec::new()), ..Self::new() }
     }
 
+    /// An empty buffer for a protocol that is a part of this one: it shows the same clock, and
+    /// remembers rules if this one does.
+    #[inline]
+    pub fn inner<Q: Protocol>(&self) -> Effects<Q> {
+        Effects { list: Vec::new(), rules: self.rules.as_ref().map(|_| Vec::new()), now: self.now }
+    }
+
+    /// Adds the rules that fired in a part, after those that fired so far.
+    pub fn take_rules_of<Q: Protocol>(&mut self, part: &mut Effects<Q>) {
+        if let (Some(rules), Some(more)) = (&mut self.rules, &mut part.rules) {
+            rules.append(more);
+        }
+    }
+
+    /// Puts in an effect as it is, copies of a multicast included: what a protocol that is made of
+    /// others passes on.
+    #[inline]
+    pub fn push(&mut self, effect: Effect<P>) {
+        self.list.push(effect);
+    }
+
     /// Sends `message` to one process.
     #[inline]
     pub fn send(&mut self, to: ProcessId, message: P::Message) {

@@ -61,6 +61,22 @@ pub enum Measure {
     LoadMax,
     /// Messages per entry that a process handles on average, at the same time.
     LoadMean,
+    /// Messages of an election, when the one that calls it is the best placed.
+    ElectionBest,
+    /// The same, when the one that is known to be dead is not even asked.
+    ElectionBestSkipping,
+    /// Messages of an election, when the one that calls it is the worst placed.
+    ElectionWorst,
+    /// Messages of an election that everybody calls at once; the mean over all placements.
+    ElectionMean,
+    /// From the call of an election to the last process knowing its result, when the one that
+    /// calls it is the best placed.
+    TurnaroundBest,
+    /// The same, when the one that is known to be dead is not even asked.
+    TurnaroundBestSkipping,
+    /// From the call of an election to the last process knowing its result, when the one that
+    /// calls it is the worst placed.
+    TurnaroundWorst,
 }
 
 impl Measure {
@@ -84,6 +100,13 @@ impl Measure {
             Measure::Throughput => "throughput",
             Measure::LoadMax => "load, busiest",
             Measure::LoadMean => "load, mean",
+            Measure::ElectionBest => "election, best",
+            Measure::ElectionBestSkipping => "election, best, the dead struck first",
+            Measure::ElectionWorst => "election, worst",
+            Measure::ElectionMean => "election, all start, mean",
+            Measure::TurnaroundBest => "turnaround, best",
+            Measure::TurnaroundBestSkipping => "turnaround, best, the dead struck first",
+            Measure::TurnaroundWorst => "turnaround, worst",
         }
     }
 }
