@@ -9,9 +9,11 @@
 //!
 //! All in the unit network: every message takes one delay.
 
+mod election;
+
 use conclave_algorithms::catalogue::{Entry, Measure, SeatingError, Size};
 use conclave_algorithms::quorum::{Construction, VotingSets};
-use conclave_core::{Phase, ProcessId, Seat, View};
+use conclave_core::{Phase, ProcessId, Promises, Seat, View};
 use conclave_observe::{JudgeOrdering, Report, Time, Verdict, What};
 use conclave_sim::{Recording, ScriptedRequest, Workload};
 
@@ -24,6 +26,9 @@ pub fn measure(
     n: u32,
     construction: Construction,
 ) -> Result<Vec<Cell>, SeatingError> {
+    if let Promises::Election { .. } = entry.promises {
+        return election::measure(entry, n);
+    }
     let lab = Lab { entry, n, construction };
     let size = lab.size()?;
     let mut cells = Vec::new();

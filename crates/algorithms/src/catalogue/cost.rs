@@ -77,6 +77,14 @@ pub enum Measure {
     /// From the call of an election to the last process knowing its result, when the one that
     /// calls it is the worst placed.
     TurnaroundWorst,
+    /// Messages of an election with one candidate alone.
+    ElectionLone,
+    /// From its call to the last process knowing its result.
+    TurnaroundLone,
+    /// Messages per round by which a leader stays in office.
+    Renewal,
+    /// How many are woken when the leader dies.
+    Herd,
 }
 
 impl Measure {
@@ -107,6 +115,10 @@ impl Measure {
             Measure::TurnaroundBest => "turnaround, best",
             Measure::TurnaroundBestSkipping => "turnaround, best, the dead struck first",
             Measure::TurnaroundWorst => "turnaround, worst",
+            Measure::ElectionLone => "election, lone candidate",
+            Measure::TurnaroundLone => "turnaround, lone candidate",
+            Measure::Renewal => "renewal, per round",
+            Measure::Herd => "woken by the leader's death",
         }
     }
 }

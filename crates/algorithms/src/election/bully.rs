@@ -135,8 +135,9 @@ pub const ENTRY: Entry = Entry {
             let (elections, answers) = (size.n * (size.n - 1.0), (size.n - 1.0) * (size.n - 2.0));
             (elections + answers) / 2.0 + size.n - 2.0
         }),
-        Cost::exactly(Measure::TurnaroundBest, "T+1", |_| 3.0),
-        Cost::exactly(Measure::TurnaroundBestSkipping, "1", |_| 1.0),
+        // With two processes there is nobody left to tell.
+        Cost::exactly(Measure::TurnaroundBest, "T+1", |size| 2.0 + (size.n - 2.0).min(1.0)),
+        Cost::exactly(Measure::TurnaroundBestSkipping, "1", |size| (size.n - 2.0).min(1.0)),
     ],
     remarks: &[
         Remark::differs(

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{ContentArrangement, Table};
-use conclave_algorithms::catalogue::{Document, Entry, MUTEXES};
+use conclave_algorithms::catalogue::{Document, ELECTIONS, Entry, MUTEXES};
 use conclave_observe::Verdict;
 use serde_json::{Value, json};
 
 use super::output::number;
 use crate::cell::Cell;
-use crate::cli::{Format, TableArgs};
+use crate::cli::{Format, Kind, TableArgs};
 use crate::progress::Progress;
 use crate::{exit, experiment};
 
@@ -19,9 +19,14 @@ pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let mut sizes = args.n.clone();
     sizes.sort_unstable();
     sizes.dedup();
-    let progress = Progress::new((MUTEXES.len() * sizes.len()) as u64, "experiments");
+    let entries = match args.kind {
+        Kind::Mutex => MUTEXES,
+        Kind::Election => ELECTIONS,
+    };
+    let explanation = explanation(args.kind);
+    let progress = Progress::new((entries.len() * sizes.len()) as u64, "experiments");
     let mut measured = Vec::new();
-    for entry in MUTEXES {
+    for entry in entries {
         let mut cells = Vec::new();
         for &n in &sizes {
             cells.extend(experiment::measure(entry, n, args.voting_sets)?);
@@ -34,9 +39,9 @@ pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let mut out = anstream::stdout().lock();
     match (args.json, args.format) {
         (true, _) => print_json(&measured, &mut out)?,
-        (_, Format::Text) => print_text(&rows, &sizes, &mut out)?,
-        (_, Format::Markdown) => print_markdown(&rows, &sizes, &mut out)?,
-        (_, Format::Latex) => print_latex(&rows, &sizes, &mut out)?,
+        (_, Format::Text) => print_text(&rows, &sizes, explanation, &mut out)?,
+        (_, Format::Markdown) => print_markdown(&rows, &sizes, explanation, &mut out)?,
+        (_, Format::Latex) => print_latex(&rows, &sizes, explanation, &mut out)?,
         (_, Format::Csv) => print_csv(&rows, &sizes, &mut out)?,
     }
     let wrong = measured.iter().flat_map(|(_, cells)| cells).filter(|cell| !cell.holds()).count();
@@ -70,8 +75,9 @@ fn rows(entry: &'static Entry, cells: &[Cell]) -> Vec<Row> {
             });
             rows.len() - 1
         });
+        let nothing = if entry.promises.liveness() { "none" } else { "deadlock" };
         let mark = if cell.holds() { "" } else { " !" };
-        let figure = cell.measured.map_or("deadlock".into(), number);
+        let figure = cell.measured.map_or(nothing.into(), number);
         rows[at].figures.push(format!("{figure}{mark}"));
     }
     rows
@@ -96,14 +102,31 @@ fn legend() -> String {
     )
 }
 
+fn explanation(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mutex => EXPLANATION,
+        Kind::Election => EXPLANATION_OF_ELECTIONS,
+    }
+}
+
+const EXPLANATION_OF_ELECTIONS: &str = "Messages and delays of the unit network: every message \
+     takes one delay, one to oneself takes none and is not counted. N processes take part. Best and \
+     worst: who calls is best or worst placed; for the bully, N is dead. Turnaround: from the call \
+     to the last process knowing. Messages that keep an office or go to a store are counted apart.";
+
 const EXPLANATION: &str = "Messages and delays of the unit network: every message takes one delay, \
      one to oneself takes none and is not counted. N processes ask for the lock; K is the mean \
      size of a voting set. Loads are messages handled per entry, at saturation; holders stay for \
      one delay.";
 
-fn print_text(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
+fn print_text(
+    rows: &[Row],
+    sizes: &[u32],
+    explanation: &str,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let width = terminal_width();
-    writeln!(out, "{EXPLANATION}\n{}\n", legend())?;
+    writeln!(out, "{explanation}\n{}\n", legend())?;
     for entry_rows in rows.chunk_by(|a, b| a.entry.name == b.entry.name) {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
@@ -128,17 +151,27 @@ fn terminal_width() -> u16 {
     terminal_size::terminal_size().map_or(PAGE, |(terminal_size::Width(width), _)| width)
 }
 
-fn print_markdown(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
+fn print_markdown(
+    rows: &[Row],
+    sizes: &[u32],
+    explanation: &str,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let heads = heads(sizes);
     writeln!(out, "| algorithm | {} |", heads.join(" | "))?;
     writeln!(out, "|{}", " --- |".repeat(heads.len() + 1))?;
     for row in rows {
         writeln!(out, "| {} | {} |", row.entry.name, fields(row).join(" | "))?;
     }
-    writeln!(out, "\n{EXPLANATION}\n\n{}", legend())
+    writeln!(out, "\n{explanation}\n\n{}", legend())
 }
 
-fn print_latex(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {
+fn print_latex(
+    rows: &[Row],
+    sizes: &[u32],
+    explanation: &str,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let columns = format!("lll{}p{{6cm}}", "r".repeat(sizes.len()));
     writeln!(out, "\\begin{{tabular}}{{{columns}}}\n\\hline")?;
     let escape = |text: &str| text.replace('_', "\\_").replace('&', "\\&").replace('%', "\\%");
@@ -149,7 +182,7 @@ fn print_latex(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Re
     for row in rows {
         writeln!(out, "{} & {} \\\\", row.entry.name, line(fields(row)))?;
     }
-    writeln!(out, "\\hline\n\\end{{tabular}}\n% {EXPLANATION}\n% {}", legend())
+    writeln!(out, "\\hline\n\\end{{tabular}}\n% {explanation}\n% {}", legend())
 }
 
 fn print_csv(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Result<()> {

@@ -1,0 +1,141 @@
+//! Where each cell of the table of elections comes from.
+//!
+//! | experiment | run | gives |
+//! | --- | --- | --- |
+//! | best, worst | ids 1 to N in ring order; the largest, or the one after it, calls. Bully: N is dead, and N-1, or 1, calls | messages, turnaround |
+//! | all start | everybody calls at once, on [`RINGS`] random rings | the mean of messages |
+//! | lone candidate | one calls; where all are candidates by themselves, the first of them wins | messages, turnaround |
+//! | renewals | the same leader for one round longer | messages per round |
+//! | the leader's death | it crashes when all is quiet | how many are woken |
+//!
+//! All in the unit network: every message takes one delay. Messages that keep an office or go to a
+//! store are not counted as those of the election.
+
+use conclave_algorithms::catalogue::{Entry, Measure, SeatingError, Size};
+use conclave_core::{Phase, ProcessId, View};
+use conclave_observe::{Report, Time, Verdict};
+use conclave_sim::{Crash, Stream};
+
+use crate::cell::Cell;
+use crate::plan::Plan;
+
+/// How many random rings a mean is taken over: enough to come within a percent.
+const RINGS: u64 = 4_000;
+
+/// All cells of one algorithm with `n` processes.
+pub fn measure(entry: &'static Entry, n: u32) -> Result<Vec<Cell>, SeatingError> {
+    let lab = Lab { entry, n };
+    let size = Size { n: n.into(), k: n.into() };
+    let costs = entry.costs.iter().map(|cost| cost.measure);
+    costs.map(|measure| Ok(Cell::new(entry, size, measure, lab.figure(measure)?))).collect()
+}
+
+/// One algorithm with so many processes.
+struct Lab {
+    entry: &'static Entry,
+    n: u32,
+}
+
+impl Lab {
+    fn figure(&self, measure: Measure) -> Result<Option<f64>, SeatingError> {
+        Ok(match measure {
+            Measure::ElectionBest => messages(&self.called_by(self.best(), false)?),
+            Measure::ElectionBestSkipping => messages(&self.called_by(self.best(), true)?),
+            Measure::ElectionWorst => messages(&self.called_by(1, false)?),
+            Measure::ElectionMean => self.mean_over_rings()?,
+            Measure::TurnaroundBest => turnaround(&self.called_by(self.best(), false)?),
+            Measure::TurnaroundBestSkipping => turnaround(&self.called_by(self.best(), true)?),
+            Measure::TurnaroundWorst => turnaround(&self.called_by(1, false)?),
+            Measure::ElectionLone => messages(&self.called_by(1, false)?),
+            Measure::TurnaroundLone => turnaround(&self.called_by(1, false)?),
+            Measure::Renewal => self.renewal()?,
+            Measure::Herd => self.herd()?,
+            _ => None,
+        })
+    }
+
+    /// Whether the largest is dead when the election is called: that is what it is for.
+    fn elects_after_a_death(&self) -> bool {
+        self.entry.needs.synchrony && self.entry.kinds.iter().any(|kind| kind.name == "coordinator")
+    }
+
+    /// The largest that is up.
+    fn best(&self) -> u32 {
+        if self.elects_after_a_death() { self.n - 1 } else { self.n }
+    }
+
+    fn plan(&self) -> Plan {
+        let mut plan = Plan::new(self.entry, View::dense(1, self.n));
+        if self.elects_after_a_death() {
+            plan.faults.dead = vec![ProcessId(self.n)];
+        }
+        plan
+    }
+
+    fn called_by(&self, caller: u32, skip_dead: bool) -> Result<Report, SeatingError> {
+        let mut plan = self.plan();
+        plan.calls = vec![(ProcessId(caller), Time::ZERO)];
+        plan.timing.skip_dead = skip_dead;
+        Ok(plan.run(&mut |_| {})?.outcome.report)
+    }
+
+    /// Everybody calls at once, on rings in random order.
+    fn mean_over_rings(&self) -> Result<Option<f64>, SeatingError> {
+        let mut stream = Stream::new(1, "rings");
+        let mut total = 0.0;
+        let cost = self.entry.costs.iter().find(|cost| cost.measure == Measure::ElectionMean);
+        // An exact figure is the same on every ring.
+        let rings = if cost.is_some_and(|cost| cost.exact) { 3 } else { RINGS };
+        for _ in 0..rings {
+            let mut plan = Plan::new(self.entry, shuffled(self.n, &mut stream)?);
+            plan.calls = plan.clients.members().iter().map(|&id| (id, Time::ZERO)).collect();
+            let Some(sent) = messages(&plan.run(&mut |_| {})?.outcome.report) else {
+                return Ok(None);
+            };
+            total += sent;
+        }
+        Ok(Some(total / rings as f64))
+    }
+
+    /// What the office costs from one round of renewals to the next.
+    fn renewal(&self) -> Result<Option<f64>, SeatingError> {
+        let upkeep = |rounds: u32| -> Result<f64, SeatingError> {
+            let mut plan = self.plan();
+            // Just before that renewal's end, so that all of its answers are in.
+            let round = plan.timing.lease() / 4;
+            plan.until = Time::of(rounds * round + round / 2);
+            let report = plan.run(&mut |_| {})?.outcome.report;
+            Ok(report.bandwidth.in_phase(Phase::Upkeep) as f64)
+        };
+        Ok(Some((upkeep(6)? - upkeep(2)?) / 4.0))
+    }
+
+    fn herd(&self) -> Result<Option<f64>, SeatingError> {
+        let mut plan = self.plan();
+        let at = Time::of(2 * plan.timing.session());
+        let leader = self.called_by(1, false)?.elections.and_then(|it| it.leader());
+        let view = self.entry.view_of(&plan.clients)?;
+        let Some(process) = leader.map(|seat| view.at(seat)) else { return Ok(None) };
+        plan.faults.crashes = vec![Crash { process, at }];
+        plan.until = at + Time::of(2 * plan.timing.session());
+        Ok(Some(plan.run(&mut |_| {})?.outcome.report.bandwidth.herd() as f64))
+    }
+}
+
+fn shuffled(n: u32, stream: &mut Stream) -> Result<View, SeatingError> {
+    let mut ids: Vec<ProcessId> = (1..=n).map(ProcessId).collect();
+    for place in (1..ids.len()).rev() {
+        #[allow(clippy::cast_possible_truncation, reason = "it is below the number of processes")]
+        ids.swap(place, stream.below(place as u64 + 1) as usize);
+    }
+    Ok(View::new(ids)?)
+}
+
+/// Those of the election itself, if it came to its end.
+fn messages(report: &Report) -> Option<f64> {
+    (report.verdict == Verdict::Ok).then(|| report.bandwidth.in_phase(Phase::Elect) as f64)
+}
+
+fn turnaround(report: &Report) -> Option<f64> {
+    report.elections.as_ref()?.last_turnaround.map(Time::in_delays)
+}
