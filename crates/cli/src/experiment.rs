@@ -71,6 +71,11 @@ pub fn measure(
     Ok(cells)
 }
 
+/// The cells of an election whose figures must hold, and only these.
+pub fn measure_exact(entry: &'static Entry, n: u32) -> Result<Vec<Cell>, SeatingError> {
+    election::measure_exact(entry, n)
+}
+
 fn expects(entry: &Entry, measure: Measure) -> bool {
     entry.costs.iter().any(|cost| cost.measure == measure)
 }

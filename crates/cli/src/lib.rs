@@ -11,7 +11,7 @@ pub mod exit;
 pub mod experiment;
 pub mod once;
 pub mod plan;
+pub mod sentence;
 pub mod wrapper;
 
 mod progress;
-mod sentence;

@@ -225,12 +225,9 @@ impl Protocol for ChangRoberts {
         }
     }
 
-    /// Whatever comes, comes from there.
+    /// Whatever comes, comes from there, also through those who have not heard of it yet.
     fn waits_for(&self) -> Vec<ProcessId> {
-        match self.role {
-            Role::Participant { .. } => vec![self.predecessor],
-            Role::Bystander => Vec::new(),
-        }
+        vec![self.predecessor]
     }
 }
 
@@ -447,13 +444,11 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_part_waits_for_its_predecessor() {
+    fn everything_comes_from_the_predecessor() {
         let mut process = process(3, Plain);
-        assert_eq!(process.waits_for(), [] as [u32; 0]);
+        assert_eq!(process.waits_for(), [12]);
         process.command(Command::Call);
         assert_eq!(process.waits_for(), [12]);
-        process.receive(12, elected(3, 80));
-        assert_eq!(process.waits_for(), [] as [u32; 0]);
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! All in the unit network: every message takes one delay. Messages that keep an office or go to a
 //! store are not counted as those of the election.
 
-use conclave_algorithms::catalogue::{Entry, Measure, SeatingError, Size};
+use conclave_algorithms::catalogue::{Cost, Entry, Measure, SeatingError, Size};
 use conclave_core::{Phase, ProcessId, View};
 use conclave_observe::{Report, Time, Verdict};
 use conclave_sim::{Crash, Stream};
@@ -24,9 +24,22 @@ const RINGS: u64 = 4_000;
 
 /// All cells of one algorithm with `n` processes.
 pub fn measure(entry: &'static Entry, n: u32) -> Result<Vec<Cell>, SeatingError> {
+    measure_where(entry, n, |_| true)
+}
+
+/// The cells whose figures must hold, and only these.
+pub fn measure_exact(entry: &'static Entry, n: u32) -> Result<Vec<Cell>, SeatingError> {
+    measure_where(entry, n, |cost| cost.exact)
+}
+
+fn measure_where(
+    entry: &'static Entry,
+    n: u32,
+    is_wanted: fn(&Cost) -> bool,
+) -> Result<Vec<Cell>, SeatingError> {
     let lab = Lab { entry, n };
     let size = Size { n: n.into(), k: n.into() };
-    let costs = entry.costs.iter().map(|cost| cost.measure);
+    let costs = entry.costs.iter().filter(|cost| is_wanted(cost)).map(|cost| cost.measure);
     costs.map(|measure| Ok(Cell::new(entry, size, measure, lab.figure(measure)?))).collect()
 }
 

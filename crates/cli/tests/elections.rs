@@ -1,0 +1,169 @@
+//! The golden elections and their figures; what every election costs; what it is like at large N.
+
+use conclave_algorithms::catalogue::{self, ELECTIONS, Measure};
+use conclave_algorithms::quorum::Construction;
+use conclave_cli::experiment;
+use conclave_cli::plan::{Done, Plan};
+use conclave_core::{ProcessId, View};
+use conclave_observe::{Time, Verdict};
+
+/// A run of these ids, called by those at the start.
+fn plan(algorithm: &str, ids: &[u32], callers: &[u32]) -> Plan {
+    let view = View::new(ids.iter().copied().map(ProcessId)).unwrap();
+    let mut plan = Plan::new(catalogue::find(algorithm).unwrap(), view);
+    plan.calls = callers.iter().map(|&id| (ProcessId(id), Time::ZERO)).collect();
+    plan.check_invariants = true;
+    plan
+}
+
+fn run(plan: Plan) -> Done {
+    plan.run(&mut |_| {}).unwrap()
+}
+
+/// Who leads, and how many messages of each kind there were.
+#[track_caller]
+fn elected(done: &Done) -> (u32, Vec<u64>) {
+    let report = &done.outcome.report;
+    assert_eq!(report.verdict, Verdict::Ok, "{}", conclave_cli::sentence::reason(done));
+    let leader = report.elections.as_ref().and_then(|it| it.leader()).expect("all agree");
+    (done.view.at(leader).0, report.bandwidth.by_kind().map(|(_, count)| count).collect())
+}
+
+fn turnaround(done: &Done) -> f64 {
+    let elections = done.outcome.report.elections.as_ref().unwrap();
+    elections.last_turnaround.unwrap().in_delays()
+}
+
+const SIX: [u32; 6] = [3, 5, 6, 12, 32, 80];
+const RING: [u32; 6] = [3, 32, 5, 80, 6, 12];
+const EIGHT: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+#[test]
+fn chang_roberts_takes_fifteen_messages_on_the_ring_of_the_notes() {
+    for variant in ["chang-roberts", "chang-roberts-suppress", "chang-roberts-naive"] {
+        let done = run(plan(variant, &RING, &[3]));
+        assert_eq!(elected(&done), (80, vec![9, 6]), "{variant}");
+    }
+}
+
+#[test]
+fn the_bully_of_six_takes_thirteen_messages() {
+    let mut plan = plan("bully", &SIX, &[6]);
+    plan.faults.dead = vec![ProcessId(80)];
+    let done = run(plan);
+    assert_eq!(elected(&done), (32, vec![6, 3, 4]));
+    assert_eq!(turnaround(&done), 4.0);
+}
+
+#[test]
+fn when_the_next_one_dies_after_its_answers_t_prime_runs_out_and_12_wins() {
+    let mut plan = plan("bully", &SIX, &[6]);
+    plan.faults.dead = vec![ProcessId(80)];
+    // It has answered 6 at 1 ms and 12 at 2 ms; its own T runs until 3 ms.
+    plan.faults.crashes = vec!["32@2.5ms".parse().unwrap()];
+    let done = run(plan);
+    let (leader, _) = elected(&done);
+    assert_eq!(leader, 12);
+    // 6 has its answer at 2 ms and T' = 5 from there; 12 at 3 ms.
+    assert!(turnaround(&done) > 7.0, "{}", turnaround(&done));
+}
+
+#[test]
+fn the_bully_of_eight_takes_fifteen_and_the_largest_comes_back_with_seven_announcements() {
+    let mut plan = plan("bully", &EIGHT, &[4]);
+    plan.faults.dead = vec![ProcessId(7)];
+    assert_eq!(elected(&run(plan.clone())), (6, vec![6, 3, 6]));
+    plan.faults.returns = vec!["7@20ms".parse().unwrap()];
+    plan.until = plan.default_until();
+    assert_eq!(elected(&run(plan)), (7, vec![6, 3, 6 + 7]));
+}
+
+#[test]
+fn two_that_notice_at_once_elect_one() {
+    let mut plan = plan("bully", &EIGHT, &[4, 5]);
+    plan.faults.dead = vec![ProcessId(7)];
+    let done = run(plan);
+    let (leader, messages) = elected(&done);
+    assert_eq!((leader, messages[2]), (6, 6), "6 announces itself once");
+}
+
+#[test]
+fn the_costs_of_every_election_are_exactly_those_of_the_formulas_from_2_to_64() {
+    for entry in ELECTIONS {
+        let mut exact = 0;
+        for n in 2..=64 {
+            // The mean over thousands of rings has a test of its own.
+            let cells = experiment::measure_exact(entry, n).unwrap();
+            for cell in cells {
+                assert!(cell.exact && cell.holds(), "{cell:?}");
+                exact += 1;
+            }
+        }
+        assert!(exact >= 63, "{} has no figure that must hold", entry.name);
+    }
+}
+
+#[test]
+fn when_all_start_the_mean_of_chang_roberts_is_within_a_percent_of_the_formula() {
+    for name in ["chang-roberts", "chang-roberts-suppress"] {
+        let entry = catalogue::find(name).unwrap();
+        for n in [2, 5, 16, 40] {
+            let cells = experiment::measure(entry, n, Construction::Grid).unwrap();
+            let mean = cells.iter().find(|cell| cell.measure == Measure::ElectionMean).unwrap();
+            let (measured, expected) = (mean.measured.unwrap(), mean.expected.unwrap());
+            assert!((measured / expected - 1.0).abs() < 0.01, "{mean:?}");
+        }
+    }
+}
+
+#[test]
+fn the_bully_is_visibly_wrong_where_its_assumptions_do_not_hold() {
+    let six = || {
+        let mut plan = plan("bully", &SIX, &[6]);
+        plan.faults.dead = vec![ProcessId(80)];
+        plan
+    };
+    let violated = |plan: Plan| {
+        let done = run(plan);
+        assert_eq!(done.outcome.report.verdict, Verdict::Violated);
+        conclave_cli::sentence::reason(&done)
+    };
+    // T below 2D: it takes itself for the largest.
+    let mut hasty = six();
+    hasty.timing.answer = Some(std::time::Duration::from_millis(1));
+    assert!(violated(hasty).contains("took itself for the leader"));
+    // An id reused by a new process, just as the next one announces itself.
+    let mut reused = six();
+    reused.faults.replacements = vec!["80@2.5ms".parse().unwrap()];
+    reused.until = reused.default_until();
+    let reason = violated(reused);
+    assert!(reason.contains("believes that 32 leads") && reason.contains("80 leads"), "{reason}");
+    // A network without a bound.
+    let mut asynchronous = six();
+    asynchronous.network = conclave_sim::Network::Exponential { mean: Time::DELAY };
+    asynchronous.seed = 2;
+    assert!(violated(asynchronous).contains("for the leader"));
+}
+
+#[test]
+fn a_crash_stalls_the_plain_ring() {
+    let mut plan = plan("chang-roberts", &RING, &[3]);
+    plan.faults.crashes = vec!["5@1.5ms".parse().unwrap()];
+    let done = run(plan);
+    assert_eq!(done.outcome.report.verdict, Verdict::Stalled);
+    assert!(conclave_cli::sentence::reason(&done).contains("5 crashed at 1.5 ms"));
+}
+
+#[test]
+fn ten_thousand_processes_elect_a_leader() {
+    for (name, caller, messages) in [("chang-roberts", 1, 3 * 10_000 - 1), ("bully", 9_999, 9_999)]
+    {
+        let mut plan = Plan::new(catalogue::find(name).unwrap(), View::dense(1, 10_000));
+        plan.calls = vec![(ProcessId(caller), Time::ZERO)];
+        if name == "bully" {
+            plan.faults.dead = vec![ProcessId(10_000)];
+        }
+        let (_, counts) = elected(&run(plan));
+        assert_eq!(counts.iter().sum::<u64>(), messages, "{name}");
+    }
+}
