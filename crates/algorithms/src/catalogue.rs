@@ -17,10 +17,14 @@ use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
 
 use crate::detector::{Heartbeat, Phi, heartbeat, phi};
-use crate::election::{Bully, ChangRoberts, bully, chang_roberts};
+use crate::election::{
+    Bully, ChangRoberts, ChangRobertsRepaired, Chubby, ZooKeeper, bully, chang_roberts,
+    chang_roberts_repaired, chubby, zookeeper,
+};
 use crate::mutex::{
-    Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
-    lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
+    Central, CentralElectedByHeartbeat, Lamport, Maekawa, MaekawaPlain, RestingTokenRing,
+    RicartAgrawala, TokenRing, TokenRingRepaired, central, central_elected, lamport, maekawa,
+    ricart_agrawala, token_ring, token_ring_repaired, token_ring_resting,
 };
 
 /// Messages that can leave the process. Only runners that need it ask for it, by a feature.
@@ -78,8 +82,16 @@ catalogue! {
     MUTEXES, visit_mutex, MutexVisitor: Mutex;
     central::PLAIN => Central, |_| Ok(central::Config::new(central::Answers::Grants));
     central::QUEUED => Central, |_| Ok(central::Config::new(central::Answers::GrantsAndPositions));
+    central_elected::ENTRY => CentralElectedByHeartbeat, |seating| Ok((
+        bully::Config::new(&seating.timing),
+        heartbeat::Config::new(&seating.timing),
+    ));
     token_ring::ENTRY => TokenRing, |_| Ok(());
     token_ring_resting::ENTRY => RestingTokenRing, |_| Ok(());
+    token_ring_repaired::ENTRY => TokenRingRepaired, |seating| Ok((
+        token_ring_repaired::Config::new(&seating.timing),
+        heartbeat::Config::new(&seating.timing),
+    ));
     lamport::ENTRY => Lamport, |_| Ok(());
     ricart_agrawala::PLAIN => RicartAgrawala, |_| Ok(ricart_agrawala::Answers::Replies);
     ricart_agrawala::DEFERRED => RicartAgrawala,
@@ -94,7 +106,14 @@ catalogue! {
     chang_roberts::PLAIN => ChangRoberts, |_| Ok(chang_roberts::Variant::Plain);
     chang_roberts::SUPPRESS => ChangRoberts, |_| Ok(chang_roberts::Variant::Suppress);
     chang_roberts::NAIVE => ChangRoberts, |_| Ok(chang_roberts::Variant::Naive);
+    chang_roberts_repaired::ENTRY => ChangRobertsRepaired,
+        |seating| Ok(((), heartbeat::Config::new(&seating.timing)));
     bully::ENTRY => Bully, |seating| Ok(bully::Config::new(&seating.timing));
+    chubby::ENTRY => Chubby, |seating| Ok(chubby::Config { lease: seating.timing.lease() });
+    zookeeper::PLAIN => ZooKeeper, |seating| Ok(zookeeper::Config::new(
+        seating.timing.session(), zookeeper::Watch::NextLower));
+    zookeeper::HERD => ZooKeeper, |seating| Ok(zookeeper::Config::new(
+        seating.timing.session(), zookeeper::Watch::Lowest));
 }
 
 catalogue! {

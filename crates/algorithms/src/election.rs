@@ -6,9 +6,15 @@
 
 pub mod bully;
 pub mod chang_roberts;
+pub mod chang_roberts_repaired;
+pub mod chubby;
+pub mod zookeeper;
 
 #[cfg(test)]
 mod rehearsal;
 
 pub use bully::Bully;
 pub use chang_roberts::ChangRoberts;
+pub use chang_roberts_repaired::ChangRobertsRepaired;
+pub use chubby::Chubby;
+pub use zookeeper::ZooKeeper;

@@ -187,6 +187,7 @@ impl<P: Mutex> Application<P> for MutexApplication {
         for seat in self.clients.clone() {
             match self.states[seat.index()] {
                 State::Holding => desk.order(seat, Command::Leave, self.hold),
+                State::Down => {}
                 _ => self.again(seat, desk),
             }
         }

@@ -270,7 +270,8 @@ mod tests {
     #[test]
     fn what_the_detector_says_goes_to_the_protocol_in_the_same_step() {
         let (mut both, mut out) = started(None);
-        (out.drain().for_each(drop), out.take_rules());
+        out.drain().for_each(drop);
+        out.take_rules();
         out.set_now(Duration::from_millis(11));
         let silence = heartbeat::Timer::Silence(ProcessId(3));
         let said = step(&mut both, Input::Timer(Timer::Detector(silence)), &mut out);

@@ -3,12 +3,12 @@
 //! **Problem.** The coordinator is dead. All others know each other, and must agree on the largest
 //! of those who live, even if more of them die meanwhile or the dead come back.
 //!
-//! **Idea.** Who notices asks all larger ones. If none of them answers in time it is the largest that
-//! lives, and tells all smaller ones. If one answers, that one takes over: it asks those above it in
-//! its turn, and the announcement of the largest is all there is to wait for.
+//! **Idea.** Who notices asks all larger ones. If none of them answers in time it is the largest
+//! that lives, and tells all smaller ones. If one answers, that one takes over: it asks those above
+//! it in its turn, and the announcement of the largest is all there is to wait for.
 //!
-//! **Assumes** a synchronous system: every message arrives within D, and the members know D. Ids are
-//! never reused by another process. Channels need not be FIFO.
+//! **Assumes** a synchronous system: every message arrives within D, and the members know D. Ids
+//! are never reused by another process. Channels need not be FIFO.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
@@ -19,7 +19,7 @@
 //! | timer | runs out | means |
 //! | --- | --- | --- |
 //! | `Answer` (T, by default 2D) | after the call | nobody larger lives |
-//! | `Announcement` (T', by default 5D) | after the first answer | who answered has died: call again |
+//! | `Announcement` (T', by default 5D) | after an answer | who answered has died: call again |
 //!
 //! **Cost**, with the largest dead. Best, the second largest notices: one election to the dead and
 //! N-2 announcements; turnaround T + 1. Worst, the smallest notices, and everybody asks everybody
@@ -28,11 +28,11 @@
 //! **Variant.** With [`Config::skip_dead`], who is told by its application that the coordinator is
 //! dead does not ask that one. Then the second largest need not ask, nor wait: N-2 messages,
 //! turnaround 1. That is safe only if the application notices no sooner than D after the death, so
-//! that no announcement of the dead is still on its way. An election that a message or a timer calls
-//! asks everybody: nobody said that the coordinator is dead.
+//! that no announcement of the dead is still on its way. An election that a message or a timer
+//! calls asks everybody: nobody said that the coordinator is dead.
 //!
-//! **Source.** H. Garcia-Molina, *Elections in a Distributed Computing System*, IEEE Transactions on
-//! Computers C-31(1), 1982, in the form of the textbooks.
+//! **Source.** H. Garcia-Molina, *Elections in a Distributed Computing System*, IEEE Transactions
+//! on Computers C-31(1), 1982, in the form of the textbooks.
 //!
 //! **Correction.** An election message is always answered, also by one that is calling already. One
 //! copy of the rules answers only on calling; then a process that asks second takes everybody above
@@ -40,11 +40,11 @@
 //!
 //! **Why it is safe.** Let q announce itself because T = 2D ran out after it asked at s. A larger
 //! process that was up when the question arrived, by s + D, would have answered by s + 2D. So all
-//! larger ones were dead by then, and q is the largest unless one comes back, which announces itself.
-//! The announcements of a leader that died come before those of its successor q: it sent them before
-//! it died, so before s + D, and they arrived before s + 2D, when q's left. **Live**: who answers an
-//! election calls one itself, so the largest that lives announces itself within 4D of any call; if it
-//! dies before, T' runs out and there is one less.
+//! larger ones were dead by then, and q is the largest unless one comes back, which announces
+//! itself. The announcements of a leader that died come before those of its successor q: it sent
+//! them before it died, so before s + D, and they arrived before s + 2D, when q's left. **Live**:
+//! who answers an election calls one itself, so the largest that lives announces itself within 4D
+//! of any call; if it dies before, T' runs out and there is one less.
 //!
 //! **How it breaks**, in three ways, each with two leaders at once:
 //!
@@ -52,8 +52,8 @@
 //! 2. The system is not synchronous: the same, with any T.
 //! 3. An id is reused. A new process with the largest id calls an election as it starts, and leads.
 //!    An announcement of who led in between is still on its way, and those whom it reaches last
-//!    follow that one. (The rule is kept as the textbook has it: whoever announces is believed, also
-//!    one that is smaller.)
+//!    follow that one. (The rule is kept as the textbook has it: whoever announces is believed,
+//!    also one that is smaller.)
 
 use alloc::vec::Vec;
 use core::time::Duration;

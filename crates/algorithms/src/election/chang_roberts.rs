@@ -1,16 +1,16 @@
 //! Chang and Roberts: ids go round a ring, and only the largest comes home.
 //!
-//! **Problem.** The processes form a ring, and each talks to its successor alone. They must agree on
-//! one of them, whoever begins and however many begin at once.
+//! **Problem.** The processes form a ring, and each talks to its successor alone. They must agree
+//! on one of them, whoever begins and however many begin at once.
 //!
 //! **Idea.** Who wants an election sends its id on. Everybody passes on the larger of the id that
 //! comes and its own. An id that comes home to its owner has passed everybody: it is the largest,
 //! and its owner is elected. One more lap tells the others.
 //!
 //! **Assumes** that nobody crashes, that no message is lost, and that channels are FIFO. Without
-//! order, a message of the next election can overtake the announcement of the last one. Somebody who
-//! still takes part in the old election drops it, and who passed it on waits for ever. The naive
-//! variant drops nothing, and needs no order.
+//! order, a message of the next election can overtake the announcement of the last one. Somebody
+//! who still takes part in the old election drops it, and who passed it on waits for ever. The
+//! naive variant drops nothing, and needs no order.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
@@ -32,8 +32,8 @@
 //! Circular Configurations of Processes*, CACM 22(5), 1979. Flag and announcement are as in G.
 //! Coulouris et al., *Distributed Systems*, 5th ed., section 15.3.
 //!
-//! **Why it is safe.** Only its owner puts an id on the way, and everybody replaces smaller ones. So
-//! an id that is back has met nobody larger. **Live**: a message is dropped only by one whom a
+//! **Why it is safe.** Only its owner puts an id on the way, and everybody replaces smaller ones.
+//! So an id that is back has met nobody larger. **Live**: a message is dropped only by one whom a
 //! message with a larger id, or by a larger initiator, has passed and whose announcement has not;
 //! with FIFO channels that announcement comes by wherever the dropped message came by. **It ends**:
 //! a message becomes one message or none, and makes three laps at most.

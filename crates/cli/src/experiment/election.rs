@@ -6,7 +6,7 @@
 //! | all start | everybody calls at once, on [`RINGS`] random rings | the mean of messages |
 //! | lone candidate | one calls; where all are candidates by themselves, the first of them wins | messages, turnaround |
 //! | renewals | the same leader for one round longer | messages per round |
-//! | the leader's death | it crashes when all is quiet | how many are woken |
+//! | the leader's death | it crashes when all is quiet | how many are woken; turnaround from the claim, where a claim comes after asking a store |
 //!
 //! All in the unit network: every message takes one delay. Messages that keep an office or go to a
 //! store are not counted as those of the election.
@@ -40,7 +40,13 @@ fn measure_where(
     let lab = Lab { entry, n };
     let size = Size { n: n.into(), k: n.into() };
     let costs = entry.costs.iter().filter(|cost| is_wanted(cost)).map(|cost| cost.measure);
-    costs.map(|measure| Ok(Cell::new(entry, size, measure, lab.figure(measure)?))).collect()
+    let cells = costs.map(|measure| {
+        let cell = Cell::new(entry, size, measure, lab.figure(measure)?);
+        // Two of whom one is dead are no majority: there is no succession to measure.
+        let is_possible = cell.measured.is_some() || n > 2;
+        Ok(Cell { exact: cell.exact && is_possible, ..cell })
+    });
+    cells.collect()
 }
 
 /// One algorithm with so many processes.
@@ -60,9 +66,13 @@ impl Lab {
             Measure::TurnaroundBestSkipping => turnaround(&self.called_by(self.best(), true)?),
             Measure::TurnaroundWorst => turnaround(&self.called_by(1, false)?),
             Measure::ElectionLone => messages(&self.called_by(1, false)?),
+            Measure::TurnaroundLone if self.entry.needs.coordinator => {
+                let succession = self.succession()?;
+                succession.as_ref().filter(|it| it.verdict == Verdict::Ok).and_then(turnaround)
+            }
             Measure::TurnaroundLone => turnaround(&self.called_by(1, false)?),
             Measure::Renewal => self.renewal()?,
-            Measure::Herd => self.herd()?,
+            Measure::Herd => self.succession()?.map(|it| it.bandwidth.herd() as f64),
             _ => None,
         })
     }
@@ -114,16 +124,17 @@ impl Lab {
     fn renewal(&self) -> Result<Option<f64>, SeatingError> {
         let upkeep = |rounds: u32| -> Result<f64, SeatingError> {
             let mut plan = self.plan();
-            // Just before that renewal's end, so that all of its answers are in.
             let round = plan.timing.lease() / 4;
-            plan.until = Time::of(rounds * round + round / 2);
+            plan.until = Time::NEVER;
+            plan.limits.time = Time::of(rounds * round + round / 2);
             let report = plan.run(&mut |_| {})?.outcome.report;
             Ok(report.bandwidth.in_phase(Phase::Upkeep) as f64)
         };
         Ok(Some((upkeep(6)? - upkeep(2)?) / 4.0))
     }
 
-    fn herd(&self) -> Result<Option<f64>, SeatingError> {
+    /// The leader dies when all is quiet.
+    fn succession(&self) -> Result<Option<Report>, SeatingError> {
         let mut plan = self.plan();
         let at = Time::of(2 * plan.timing.session());
         let leader = self.called_by(1, false)?.elections.and_then(|it| it.leader());
@@ -131,7 +142,7 @@ impl Lab {
         let Some(process) = leader.map(|seat| view.at(seat)) else { return Ok(None) };
         plan.faults.crashes = vec![Crash { process, at }];
         plan.until = at + Time::of(2 * plan.timing.session());
-        Ok(Some(plan.run(&mut |_| {})?.outcome.report.bandwidth.herd() as f64))
+        Ok(Some(plan.run(&mut |_| {})?.outcome.report))
     }
 }
 
