@@ -326,9 +326,9 @@ fn check(records: &[Record], members: usize, one_at_a_time: bool) -> Result<Tall
             What::Paused => seen.paused = true,
             What::Resumed => (seen.paused, seen.resumed_at) = (false, Some(*at)),
             What::Reading => seen.reading = Some(highest),
-            What::Writing if seen.writing.is_some() => seen.is_asked_twice = true,
-            What::Writing => seen.writing = Some(highest),
-            What::Read { version } => {
+            What::Writing { .. } if seen.writing.is_some() => seen.is_asked_twice = true,
+            What::Writing { .. } => seen.writing = Some(highest),
+            What::Read { version, .. } => {
                 tally.reads += 1;
                 if seen.reading.take().is_none_or(|floor| version < floor) {
                     return Err(format!("{at}: {seat:?} read {version} after {highest}"));

@@ -1,7 +1,7 @@
 //! A finished run in words.
 
 use conclave_core::{ProcessId, Seat};
-use conclave_observe::property::{Detection, LargestId, OneAtATime, Ordering};
+use conclave_observe::property::{Detection, LargestId, NoOrder, OneAtATime, Ordering};
 use conclave_observe::{Elections, Ending, Report, Verdict};
 
 use crate::plan::Done;
@@ -82,9 +82,18 @@ fn election(elections: &Elections, id: impl Fn(Seat) -> ProcessId) -> Option<Str
         let (first, second, at) = (id(two.first), id(two.second), two.at);
         return Some(format!("{second} led from {at} ms on while {first} still did"));
     }
-    let stale = elections.versions.broken()?;
-    let (who, at, got, before) = (id(stale.seat), stale.at, stale.got, stale.before);
-    Some(format!("{who} answered at {at} ms with version {got}, after {before} had been told"))
+    if let Some(stale) = elections.versions.broken() {
+        let (who, at, got, before) = (id(stale.seat), stale.at, stale.got, stale.before);
+        return Some(format!(
+            "{who} answered at {at} ms with version {got}, after {before} had been told"
+        ));
+    }
+    Some(match elections.register.broken()? {
+        NoOrder::Both(one, other) => {
+            format!("the values {one} and {other} were each seen after the other")
+        }
+        NoOrder::FromNowhere(value) => format!("the value {value} was read before it was written"),
+    })
 }
 
 /// Which promise a detector broke.

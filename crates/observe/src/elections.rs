@@ -3,7 +3,7 @@
 use conclave_core::{ProcessId, Seat};
 
 use crate::measure::Histogram;
-use crate::property::{Agreement, Deciding, LargestId, OneAtATime, OnePerTerm, Versions};
+use crate::property::{Agreement, Deciding, LargestId, OneAtATime, OnePerTerm, Register, Versions};
 use crate::{Event, Time};
 
 /// What was seen of the elections of a run.
@@ -21,6 +21,8 @@ pub struct Elections {
     pub one_at_a_time: Option<OneAtATime>,
     /// Safety of the value that leaders keep.
     pub versions: Versions,
+    /// The same, by the values themselves; known at the end.
+    pub register: Register,
     /// From the first call to the last process that knows, of every election that ended.
     pub turnaround: Histogram,
     /// The same, of the last one.
@@ -37,6 +39,7 @@ impl Elections {
             per_term: OnePerTerm::default(),
             one_at_a_time: one_at_a_time.then(|| OneAtATime::new(members.len())),
             versions: Versions::new(members.len()),
+            register: Register::new(members.len()),
             turnaround: Histogram::default(),
             last_turnaround: None,
         }
@@ -53,6 +56,7 @@ impl Elections {
             one_at_a_time.on(event);
         }
         self.versions.on(event);
+        self.register.on(event);
     }
 
     /// Nothing that belongs to a call is in flight.
@@ -71,6 +75,7 @@ impl Elections {
         if let Some(one_at_a_time) = &mut self.one_at_a_time {
             one_at_a_time.look(now);
         }
+        self.register.on_end();
     }
 
     /// Whether a promise was broken.
@@ -80,6 +85,7 @@ impl Elections {
             || self.per_term.broken().is_some()
             || self.one_at_a_time.as_ref().is_some_and(|it| it.broken().is_some())
             || self.versions.broken().is_some()
+            || self.register.broken().is_some()
     }
 
     /// Whom all that are up believe to lead, if they agree and nobody is undecided.

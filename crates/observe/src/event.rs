@@ -113,9 +113,14 @@ pub enum What {
     Read {
         /// Of which state.
         version: Version,
+        /// The value.
+        value: u64,
     },
     /// Its application asked for another value to be kept.
-    Writing,
+    Writing {
+        /// Which.
+        value: u64,
+    },
     /// It said that the value is safe.
     Wrote {
         /// As which state.
@@ -191,7 +196,7 @@ impl Observable for election::Command {
         Some(match self {
             election::Command::Call => What::Called,
             election::Command::Read => What::Reading,
-            election::Command::Write(_) => What::Writing,
+            election::Command::Write(value) => What::Writing { value: *value },
         })
     }
 }
@@ -204,7 +209,7 @@ impl Observable for election::Notice {
                 What::Elected { leader: view.seat(leader)?, term }
             }
             election::Notice::Vacant => What::Vacant,
-            election::Notice::Read { version, .. } => What::Read { version },
+            election::Notice::Read { version, value } => What::Read { version, value },
             election::Notice::Wrote { version } => What::Wrote { version },
             election::Notice::Refused => What::Refused,
         })

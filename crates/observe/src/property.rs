@@ -12,6 +12,7 @@ mod mutual_exclusion;
 mod one_at_a_time;
 mod one_per_term;
 mod ordering;
+mod register;
 mod versions;
 mod waiting;
 
@@ -24,5 +25,6 @@ pub use mutual_exclusion::{MutualExclusion, TwoHolders};
 pub use one_at_a_time::{OneAtATime, TwoLeaders};
 pub use one_per_term::{OnePerTerm, TwoInATerm};
 pub use ordering::{Ordering, Overtaking};
+pub use register::{NoOrder, Register};
 pub use versions::{Versions, WentBack};
 pub use waiting::{Starved, Waiting};

@@ -74,7 +74,7 @@ fn consequence(trace: &Trace, record: &Record) -> Option<String> {
             Some(format!("elected: {}{term}", trace.id(leader)))
         }
         What::Vacant => Some("knows no leader".into()),
-        What::Read { version } => Some(format!("read, as of version {version}")),
+        What::Read { version, value } => Some(format!("read {value}, as of version {version}")),
         What::Wrote { version } => Some(format!("written, as version {version}")),
         What::Refused => Some("refused".into()),
         What::Suspected { whom } => Some(format!("SUSPECTS {}", trace.id(whom))),
@@ -115,7 +115,7 @@ fn cause(trace: &Trace, record: &Record) -> String {
         What::Replaced => "is REPLACED by another process of the same name".into(),
         What::Called => "calls an election".into(),
         What::Reading => "is asked to read".into(),
-        What::Writing => "is asked to write".into(),
+        What::Writing { value } => format!("is asked to write {value}"),
         What::Paused => "PAUSES".into(),
         What::Resumed => "RESUMES".into(),
         What::Cut { side, .. } => {

@@ -25,9 +25,11 @@
 //! | `cut` | `partition`, `side`: `left` or `right` |
 //! | `healed` | `partition` |
 //! | `elected` | `leader`, `term` |
-//! | `read`, `wrote` | `version` |
+//! | `read` | `version`, `value` |
+//! | `wrote` | `version` |
+//! | `writing` | `value` |
 //! | `waits-for`, `suspected`, `trusted` | `whom` |
-//! | `called`, `electing`, `vacant`, `reading`, `writing`, `refused`, `replaced` | none |
+//! | `called`, `electing`, `vacant`, `reading`, `refused`, `replaced` | none |
 //! | `requested`, `leaving`, `left`, `timer-fired`, `crashed`, `returned`, `paused`, `resumed` | none |
 //!
 //! A trace that [`read`] returns holds together: whoever it names takes part, whatever arrives was

@@ -73,7 +73,7 @@ fn safety(elections: &Elections) -> &'static str {
         "BROKEN: two leaders in one term"
     } else if elections.one_at_a_time.as_ref().is_some_and(|it| it.broken().is_some()) {
         "BROKEN: two led at once"
-    } else if elections.versions.broken().is_some() {
+    } else if elections.versions.broken().is_some() || elections.register.broken().is_some() {
         "BROKEN: an answer was too old"
     } else {
         "kept"

@@ -86,6 +86,8 @@ pub(super) struct RecordLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     rules: Cow<'a, [Cow<'static, str>]>,
@@ -163,7 +165,12 @@ impl<'a> RecordLine<'a> {
                 line.leader = Some(id(leader));
                 line.term = Some(term.0);
             }
-            What::Read { version } | What::Wrote { version } => line.version = Some(version.0),
+            What::Read { version, value } => {
+                line.version = Some(version.0);
+                line.value = Some(value);
+            }
+            What::Wrote { version } => line.version = Some(version.0),
+            What::Writing { value } => line.value = Some(value),
             What::Requested
             | What::Leaving
             | What::Left
@@ -177,7 +184,6 @@ impl<'a> RecordLine<'a> {
             | What::Electing
             | What::Vacant
             | What::Reading
-            | What::Writing
             | What::Refused => {}
         }
         line
@@ -304,8 +310,11 @@ impl Names<'_> {
             },
             "vacant" => What::Vacant,
             "reading" => What::Reading,
-            "read" => What::Read { version: Version(line.need("version", line.version)?) },
-            "writing" => What::Writing,
+            "read" => What::Read {
+                version: Version(line.need("version", line.version)?),
+                value: line.need("value", line.value)?,
+            },
+            "writing" => What::Writing { value: line.need("value", line.value)? },
             "wrote" => What::Wrote { version: Version(line.need("version", line.version)?) },
             "refused" => What::Refused,
             "suspected" => {
@@ -364,6 +373,7 @@ impl RecordLine<'_> {
             ("leader", self.leader.is_some()),
             ("term", self.term.is_some()),
             ("version", self.version.is_some()),
+            ("value", self.value.is_some()),
         ];
         let fields = fields_of(event);
         match present.iter().find(|(field, there)| *there && !fields.contains(field)) {

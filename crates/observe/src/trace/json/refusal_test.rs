@@ -112,7 +112,7 @@ fn a_line_that_is_no_record_is_refused_with_what_would_be_right() {
             r#"{"at":0,"process":3,"event":"left","rule":[]}"#,
             "unknown field `rule`; expected one of `at`, `process`, `event`, `message`, `from`, \
              `to`, `kind`, `copy`, `cause`, `fence`, `partition`, `side`, `whom`, `leader`, \
-             `term`, `version`, `text`, `rules`",
+             `term`, `version`, `value`, `text`, `rules`",
         ),
         (r#"{"at":0,"process":3,"event":7}"#, "invalid type: integer `7`; expected a string"),
         (

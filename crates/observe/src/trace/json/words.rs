@@ -19,7 +19,9 @@ pub(super) fn fields_of(event: &str) -> &'static [&'static str] {
         "healed" => &["partition"],
         "waits-for" | "suspected" | "trusted" => &["whom"],
         "elected" => &["leader", "term"],
-        "read" | "wrote" => &["version"],
+        "read" => &["version", "value"],
+        "wrote" => &["version"],
+        "writing" => &["value"],
         _ => &[],
     }
 }
@@ -79,7 +81,7 @@ pub(super) fn event_name(what: What) -> &'static str {
         What::Vacant => "vacant",
         What::Reading => "reading",
         What::Read { .. } => "read",
-        What::Writing => "writing",
+        What::Writing { .. } => "writing",
         What::Wrote { .. } => "wrote",
         What::Refused => "refused",
         What::Suspected { .. } => "suspected",
