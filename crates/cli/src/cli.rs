@@ -41,6 +41,7 @@ The lab:
   conclave run maekawa-plain -n 3               watch it deadlock, and be told why
   conclave run ricart-agrawala -n 3 --explain   every event, with the rule that fired
   conclave run bully --dead 5 --svg run.svg     an election as a space-time diagram
+  conclave sweep --svg trade.svg                what failure detectors trade for accuracy
   conclave voting-sets grid -n 36               who votes for whom
 
 Exit codes of the lab: 0 ok, 2 bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14
@@ -93,6 +94,9 @@ pub enum Command {
     /// Measure every algorithm beside its formula
     #[command(after_help = TABLE_EXAMPLES)]
     Table(TableArgs),
+    /// Measure what failure detectors trade: how soon they notice for how rarely they err
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(SweepArgs),
     /// Construct voting sets and check them
     VotingSets(VotingSetsArgs),
     /// Read a recorded run, judge it again and draw it
@@ -123,6 +127,15 @@ const TABLE_EXAMPLES: &str = "Examples:
   conclave table --kind election
   conclave table -n 4,9,16 --format markdown
   conclave table --json";
+
+const SWEEP_EXAMPLES: &str = "Examples:
+  conclave sweep
+  conclave sweep --runs 200 --svg trade.svg
+  conclave sweep --network exponential:5ms --network uniform:1ms..9ms --thresholds 1,4,8
+  conclave sweep --bounds 2ms,5ms,20ms --json
+
+Every point is measured in the same runs, in each of which one process crashes. Times are written as
+in `conclave run`.";
 
 /// `conclave algorithms`
 #[derive(Debug, Args)]
@@ -320,6 +333,42 @@ pub struct TableArgs {
     pub json: bool,
 }
 
+/// `conclave sweep`
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// How many processes take part
+    #[arg(short, value_name = "N", default_value_t = 5, value_parser = sweep_members)]
+    pub n: u32,
+    /// How long messages take, as in `conclave run`; give it again for another panel [default:
+    /// sync:5ms and exponential:5ms]
+    #[arg(long, value_name = "MODEL")]
+    pub network: Vec<Network>,
+    /// D of heartbeat: the bounds to try [default: from 0.25 to 20 times that of the network]
+    #[arg(long, value_name = "TIME,TIME,...", value_delimiter = ',', value_parser = parse_duration)]
+    pub bounds: Vec<Time>,
+    /// The thresholds of phi to try, each from 0.1 to 20
+    #[arg(long, value_name = "PHI,PHI,...", value_delimiter = ',', default_values = ["0.5", "1", "2", "3", "5", "8", "12"], value_parser = phi)]
+    pub thresholds: Vec<u32>,
+    /// How many runs for each point
+    #[arg(long, value_name = "COUNT", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub runs: u32,
+    /// T: the time from beat to beat
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_duration)]
+    pub beat: Time,
+    /// How long each run is; the crash comes in its second quarter
+    #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    pub until: Time,
+    /// The number that decides everything random
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Plot it
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Kinds of algorithms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Kind {
@@ -391,6 +440,10 @@ fn members(text: &str) -> Result<u32, String> {
 
 fn table_members(text: &str) -> Result<u32, String> {
     in_range(text, 2, 1_000)
+}
+
+fn sweep_members(text: &str) -> Result<u32, String> {
+    in_range(text, 2, 100)
 }
 
 fn in_range(text: &str, min: u32, max: u32) -> Result<u32, String> {

@@ -9,6 +9,7 @@ mod manual;
 mod observe;
 mod output;
 mod run;
+mod sweep;
 mod table;
 mod trace;
 mod unlock;
@@ -36,6 +37,7 @@ pub fn execute(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Algorithms(args) => algorithms::execute(args),
         Command::Run(args) => run::execute(args),
         Command::Table(args) => table::execute(args),
+        Command::Sweep(args) => sweep::execute(args),
         Command::VotingSets(args) => voting_sets::execute(args),
         Command::Trace(args) => trace::execute(args),
     }

@@ -12,6 +12,7 @@ pub mod experiment;
 pub mod once;
 pub mod plan;
 pub mod sentence;
+pub mod sweep;
 pub mod wrapper;
 
 mod progress;

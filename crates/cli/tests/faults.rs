@@ -204,8 +204,9 @@ fn every_algorithm_stalls_on_a_crash_that_matters_and_not_on_a_bystanders() {
         ("maekawa", "3@4ms", "1 waits for 3; but 3 crashed at 4 ms", "5@4ms"),
     ];
     let named: Vec<&str> = table.iter().map(|row| row.0).collect();
-    let all: Vec<&str> = catalogue::MUTEXES.iter().map(|entry: &&Entry| entry.name).collect();
-    assert_eq!(named, all, "a row for every algorithm");
+    let plain = |entry: &&&Entry| !entry.needs.synchrony;
+    let all: Vec<&str> = catalogue::MUTEXES.iter().filter(plain).map(|it| it.name).collect();
+    assert_eq!(named, all, "a row for every algorithm that does not answer crashes");
     for (name, matters, says, bystander) in table {
         // First 2, so that a token that rests does so at 2, and 1 must call it past all others.
         let script = "n 9\nrequest 2@0ms\nrequest 1@10ms hold 20ms";
@@ -215,6 +216,36 @@ fn every_algorithm_stalls_on_a_crash_that_matters_and_not_on_a_bystanders() {
         let done = run(scripted(name, &format!("{script}\ncrash {bystander}")));
         assert_eq!(done.outcome.report.verdict, Verdict::Ok, "{name}, crash {bystander}");
         assert_eq!(done.outcome.faults[0].count, 1, "{name}: the bystander did crash");
+    }
+}
+
+/// The same crashes and more, answered: the coordinator, the holder of the token, two at once.
+#[test]
+fn those_with_a_detector_go_on_after_any_crash() {
+    for entry in catalogue::MUTEXES.iter().filter(|entry| entry.needs.synchrony) {
+        for crashes in ["9@4ms", "1@12ms", "2@4ms", "9@4ms\ncrash 8@4ms", "9@4ms\ncrash 8@18ms"] {
+            let script = "n 9\nrequest 2@0ms\nrequest 3@1ms\nrequest 1@10ms\nrequest 4@10ms";
+            let done = run(scripted(entry.name, &format!("{script}\ncrash {crashes}")));
+            let (verdict, name) = (done.outcome.report.verdict, entry.name);
+            assert_eq!(verdict, Verdict::Ok, "{name}, crash {crashes}: {}", reason(&done));
+            assert!(done.outcome.faults.iter().all(|fault| fault.count == 1), "{name}");
+        }
+    }
+}
+
+/// Without a bound, a detector suspects the living, and two are inside; the fences tell them apart.
+#[test]
+fn asynchrony_lets_two_in_where_a_detector_decides() {
+    for entry in catalogue::MUTEXES.iter().filter(|entry| entry.needs.synchrony) {
+        let two_holders = (1..=40).filter(|&seed| {
+            let mut plan = plan(entry.name, 4);
+            plan.network = Network::Exponential { mean: Time::delays(5) };
+            plan.hold = Time::delays(30);
+            plan.seed = seed;
+            let report = run(plan).outcome.report;
+            report.exclusion.broken().is_some() && report.fences.broken().is_none()
+        });
+        assert!(two_holders.count() > 0, "{}", entry.name);
     }
 }
 

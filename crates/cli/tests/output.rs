@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 
 use conclave_algorithms::catalogue::{self, MUTEXES};
 use conclave_cli::plan::Plan;
-use conclave_core::View;
+use conclave_core::{Promises, View};
 use conclave_diagram::Options;
 use conclave_diagram::scene::{BarKind, Scene};
 use conclave_observe::trace::json;
-use conclave_observe::{JudgeOrdering, What};
+use conclave_observe::{JudgeOrdering, Report, What};
 use conclave_sim::Recording;
 use serde_json::Value;
 
@@ -189,8 +189,13 @@ fn a_deadlock_is_drawn_as_a_cycle() {
 
 #[test]
 fn a_trace_judged_again_has_the_same_measures() {
-    for entry in MUTEXES {
+    for entry in catalogue::all() {
         let mut plan = Plan::new(entry, View::dense(1, 5));
+        // Those that answer a crash get one.
+        if entry.needs.synchrony || !matches!(entry.promises, Promises::Mutex { .. }) {
+            plan.faults.crashes = vec!["5@3ms".parse().unwrap()];
+            plan.until = plan.default_until();
+        }
         plan.recording = Recording::Everything;
         let done = plan.run(&mut |_| {}).unwrap();
         let trace = json::read(&json::write(&done.trace())).unwrap();
@@ -200,19 +205,31 @@ fn a_trace_judged_again_has_the_same_measures() {
         assert_eq!(again.bandwidth.handled(), live.bandwidth.handled(), "{}", entry.name);
         assert_eq!(again.delays, live.delays, "{}", entry.name);
         assert_eq!(again.fairness, live.fairness, "{}", entry.name);
+        let leader = |report: &Report| report.elections.as_ref().and_then(|it| it.leader());
+        assert_eq!(leader(&again), leader(live), "{}", entry.name);
+        let turnaround =
+            |report: &Report| report.elections.as_ref().and_then(|it| it.last_turnaround);
+        assert_eq!(turnaround(&again), turnaround(live), "{}", entry.name);
+        let missed =
+            |report: &Report| report.detection.as_ref().map(|it| (it.wrong(), it.missed().count()));
+        assert_eq!(missed(&again), missed(live), "{}", entry.name);
     }
 }
 
 #[test]
 fn explained_runs_name_the_rule_of_every_step() {
-    for entry in MUTEXES {
+    for entry in catalogue::all() {
         let mut plan = Plan::new(entry, View::dense(1, 4));
         plan.recording = Recording::Everything;
         let done = plan.run(&mut |_| {}).unwrap();
         for record in &done.outcome.records {
             let is_step = matches!(
                 record.event.what,
-                What::Requested | What::Leaving | What::Received { .. }
+                What::Requested
+                    | What::Leaving
+                    | What::Received { .. }
+                    | What::TimerFired
+                    | What::Called
             );
             assert_eq!(is_step, !record.rules.is_empty(), "{}: {record:?}", entry.name);
         }

@@ -20,6 +20,12 @@ const EXACT: &[(&str, &str)] = &[
         "enter; leave; client delay; client delay, shortest; client delay, longest; idle, per lap; \
          delay of leave; sync delay; sync delay, shortest; sync delay, longest; saturated, per entry",
     ),
+    (
+        "token-ring-repaired",
+        "enter; leave; client delay; client delay, shortest; client delay, longest; delay of leave; \
+         sync delay; sync delay, shortest; sync delay, longest",
+    ),
+    ("central-elected", "enter; leave; client delay; delay of leave"),
     ("token-ring-resting", "enter; leave; client delay; idle, per lap; delay of leave"),
     ("lamport", "enter; leave; client delay; delay of leave; sync delay"),
     ("ricart-agrawala", "enter; leave; client delay; delay of leave; sync delay"),

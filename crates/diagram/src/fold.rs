@@ -173,8 +173,10 @@ mod tests {
             absences: vec![],
             cuts: vec![],
             clashes: vec![],
+            notes: vec![],
             waits: vec![],
             moments: moments.iter().copied().map(Time::delays).collect(),
+            is_thinned: false,
             delay: Time::DELAY,
         }
     }

@@ -2,34 +2,41 @@
 //!
 //! Everything here is in the run's own time; nothing knows how it will be drawn.
 
+mod background;
 mod flights;
 mod spans;
 
 use alloc::vec::Vec;
 
-use conclave_core::Seat;
+use conclave_core::{KindIndex, Phase, Seat};
 use conclave_observe::trace::Trace;
-use conclave_observe::{Event, Time, What};
+use conclave_observe::{Event, MessageId, Time, What};
 
 pub(crate) use flights::Flight;
 pub(crate) use spans::{Absence, Clash, Cut, Stay};
+
+use crate::scene::MarkKind;
 
 /// Everything in a trace that can be drawn.
 pub(crate) struct History {
     /// The journeys of messages, in the order in which they were sent.
     pub flights: Vec<Flight>,
-    /// Waiting and holding.
+    /// Waiting and holding, electing and leading.
     pub stays: Vec<Stay>,
     /// Crashes and pauses.
     pub absences: Vec<Absence>,
     /// Partitions, one entry for each process concerned.
     pub cuts: Vec<Cut>,
-    /// Intervals with more than one holder.
+    /// Intervals with more than one holder, or more than one leader.
     pub clashes: Vec<Clash>,
+    /// What processes are told, ask for and suspect: at what time, by whom, what.
+    pub notes: Vec<(Time, Seat, MarkKind)>,
     /// Who said at the end that it waits for whom.
     pub waits: Vec<(Time, Seat, Seat)>,
     /// The times at which anything happens that is drawn, in order, each once.
     pub moments: Vec<Time>,
+    /// Whether upkeep is left out where there is nothing else to see.
+    pub is_thinned: bool,
     /// How long a message takes, typically: the median.
     pub delay: Time,
 }
@@ -38,7 +45,8 @@ impl History {
     /// Reads a trace. Events of processes that the header does not know are passed over.
     pub fn of(trace: &Trace) -> Self {
         let mut flights = flights::Flights::default();
-        let mut spans = spans::Spans::new(trace.header.members.len());
+        let mut spans = spans::Spans::new(trace.header.members.len(), trace.header.promises);
+        let mut notes: Vec<(Time, Seat, MarkKind)> = Vec::new();
         let (mut waits, mut moments) = (Vec::new(), Vec::new());
         let known = |seat: Seat| seat.index() < trace.header.members.len();
         for record in &trace.records {
@@ -48,18 +56,24 @@ impl History {
             }
             flights.on(record);
             spans.on(event);
+            let note = note(event).map(|kind| (event.at, event.seat, kind));
+            // To be told the same thing twice at once is to be told it.
+            let at_once = || notes.iter().rev().take_while(|&&(at, ..)| at == event.at);
+            let is_new = note.is_some_and(|note| at_once().all(|&other| other != note));
+            notes.extend(note.filter(|_| is_new));
             if let What::WaitsFor { whom } = event.what {
                 waits.push((event.at, event.seat, whom));
             }
-            moments.push(event.at);
+            moments.push((event.at, message(event)));
         }
         // A trace promises that its times never fall; a picture should survive one that lies.
-        moments.sort_unstable();
-        moments.dedup();
+        moments.sort_by_key(|&(at, _)| at);
         let spans::Spans { stays, absences, cuts, clashes, .. } = spans;
-        let delay = typical_delay(&trace.header.network, &flights.all, &moments);
-        let flights = flights.landed(delay);
-        Self { flights, stays, absences, cuts, clashes, waits, moments, delay }
+        let delay = typical_delay(&trace.header.network, &flights.all, &times(&moments));
+        let mut flights = flights.landed(delay, |kind| is_upkeep(trace, kind));
+        let is_thinned = background::thin(&mut flights, &mut moments);
+        let moments = times(&moments);
+        Self { flights, stays, absences, cuts, clashes, notes, waits, moments, is_thinned, delay }
     }
 
     /// When the run began, as far as there is anything to see.
@@ -78,16 +92,56 @@ fn partner(event: &Event) -> Option<Seat> {
     match event.what {
         What::Sent { to, .. } | What::Lost { to, .. } | What::Duplicated { to, .. } => Some(to),
         What::Received { from, .. } => Some(from),
-        What::WaitsFor { whom } => Some(whom),
+        What::Elected { leader: whom, .. }
+        | What::Suspected { whom }
+        | What::Trusted { whom }
+        | What::WaitsFor { whom } => Some(whom),
         _ => None,
     }
 }
 
-/// Messages to oneself do not cross the network, and a timer leaves no visible mark.
+/// The message that it is about, if any.
+fn message(event: &Event) -> Option<MessageId> {
+    match event.what {
+        What::Sent { message, .. }
+        | What::Received { message, .. }
+        | What::Lost { message, .. }
+        | What::Duplicated { message, .. } => Some(message),
+        _ => None,
+    }
+}
+
+/// Each time once.
+fn times(moments: &[(Time, Option<MessageId>)]) -> Vec<Time> {
+    let mut times: Vec<Time> = moments.iter().map(|&(at, _)| at).collect();
+    times.dedup();
+    times
+}
+
+/// What is to be seen at a process at one moment only.
+fn note(event: &Event) -> Option<MarkKind> {
+    Some(match event.what {
+        What::Called => MarkKind::Call,
+        What::Elected { leader, .. } if leader != event.seat => MarkKind::Told { leader },
+        What::Suspected { whom } => MarkKind::Suspect { whom },
+        What::Trusted { whom } => MarkKind::Trust { whom },
+        What::Read { version, .. } => MarkKind::Read { version },
+        What::Wrote { version } => MarkKind::Wrote { version },
+        _ => return None,
+    })
+}
+
+fn is_upkeep(trace: &Trace, kind: KindIndex) -> bool {
+    trace.header.kinds.get(usize::from(kind)).is_some_and(|kind| kind.phase == Phase::Upkeep)
+}
+
+/// Messages to oneself do not cross the network. A timer leaves no visible mark, nor does a
+/// question before it is answered.
 fn is_drawn(event: &Event) -> bool {
     match event.what {
         What::TimerFired | What::Leaving => false,
-        What::WaitsFor { .. } => true,
+        What::Reading | What::Writing { .. } | What::Refused => false,
+        What::WaitsFor { .. } | What::Elected { .. } => true,
         _ => partner(event) != Some(event.seat),
     }
 }

@@ -7,6 +7,7 @@ mod bars;
 mod frame;
 mod legend;
 mod lifelines;
+mod notes;
 mod waits;
 mod words;
 
@@ -23,6 +24,7 @@ use crate::style;
 use crate::window::Window;
 use frame::{Frame, Rows};
 pub(crate) use legend::SAMPLE;
+pub(crate) use words::paragraph;
 
 /// From top to bottom: title and notices, the plot with its time axis, the legend, the caption.
 pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
@@ -41,6 +43,8 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
 
     let arrows = arrows::lay(trace, &history, &frame);
     let (bands, walls) = bands::lay(&history, &frame);
+    let mut marks = lifelines::marks(&history, &frame);
+    marks.extend(notes::lay(&history, &frame));
     let mut scene = Scene {
         width,
         height: Px::ZERO,
@@ -52,7 +56,7 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
         lifelines: lifelines::lay(&history, &frame),
         bars: bars::lay(&history, &frame),
         arrows,
-        marks: lifelines::marks(&history, &frame),
+        marks,
         bands,
         walls,
         clashes: bars::clashes(&history, &frame),
@@ -70,11 +74,12 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
     plan.label(&scene.waits, &frame, &mut placer);
     lifelines::label_marks(&history, &scene.marks, &frame, &mut placer);
     bars::label_fences(&scene.bars, &mut placer);
+    notes::label(trace, &scene.marks, &mut placer);
     bands::label(trace, &scene.bands, &mut placer);
     arrows::label(trace, &scene.arrows, &mut placer);
 
     let below_plot = scene.plot.bottom + axis::HEIGHT;
-    let below_legend = legend::lay(trace, &mut scene, below_plot, &mut placer);
+    let below_legend = legend::lay(trace, &history, &mut scene, below_plot, &mut placer);
     let bottom = words::caption(&options.caption, below_legend, width, &mut placer);
     scene.height = bottom + style::MARGIN;
     scene.labels = placer.finish();
@@ -94,7 +99,11 @@ fn reserve(scene: &Scene, placer: &mut Placer) {
         placer.take_line(&ends, bar.area.height());
     }
     for mark in &scene.marks {
-        placer.take(Room::square(mark.place, style::CRASH_HALF));
+        let half = match mark.kind.meaning() {
+            Some(_) => style::NOTE_HALF,
+            None => style::CRASH_HALF,
+        };
+        placer.take(Room::square(mark.place, half));
     }
     for arrow in &scene.arrows {
         arrows::reserve(arrow, placer);

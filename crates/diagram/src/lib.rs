@@ -10,6 +10,8 @@
 //!    stretches and gives everything its place: a [`Scene`](scene::Scene);
 //! 3. a thin writer turns the scene into [SVG](scene::Scene::to_svg).
 //!
+//! Besides, [`plot`](plot::plot) draws figures of many runs as curves, in the same style.
+//!
 //! All of it is integer arithmetic on the trace: same trace, same bytes, on any machine.
 
 #![no_std]
@@ -18,6 +20,7 @@
 extern crate alloc;
 
 pub mod geometry;
+pub mod plot;
 pub mod scene;
 
 mod fold;

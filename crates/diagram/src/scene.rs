@@ -6,6 +6,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use conclave_core::election::{Term, Version};
 use conclave_core::{Fence, KindIndex, Seat};
 use conclave_observe::trace::Trace;
 use conclave_observe::{LossCause, MessageId, Side, Time};
@@ -32,17 +33,17 @@ pub struct Scene {
     pub ticks: Vec<Tick>,
     /// One per process, in the order of seats.
     pub lifelines: Vec<Lifeline>,
-    /// Waiting and holding.
+    /// Waiting and holding; taking part in an election, and leading.
     pub bars: Vec<Bar>,
     /// Messages, in the order in which they were sent.
     pub arrows: Vec<Arrow>,
-    /// Crashes and returns.
+    /// Crashes and returns, then what processes are told, ask for and suspect.
     pub marks: Vec<Mark>,
     /// Partitions, one band per process.
     pub bands: Vec<Band>,
     /// Where a partition runs between two neighbours.
     pub walls: Vec<Wall>,
-    /// Where there is more than one holder.
+    /// Where there is more than one holder, or more than one leader.
     pub clashes: Vec<ClashBand>,
     /// Quiet stretches, drawn shorter than they are.
     pub folds: Vec<Fold>,
@@ -94,6 +95,13 @@ pub enum BarKind {
     Holding {
         /// With this number.
         fence: Fence,
+    },
+    /// It takes part in an election and has not decided: a hollow bar.
+    Electing,
+    /// It leads: a solid bar.
+    Leading {
+        /// In this term.
+        term: Term,
     },
 }
 
@@ -155,6 +163,8 @@ pub struct Arrow {
     pub fate: Fate,
     /// Whether the network made it by duplicating another.
     pub is_copy: bool,
+    /// Whether it is one of many that are sent for ever, so that it is drawn faintly.
+    pub is_background: bool,
     /// What it says, in full.
     pub text: String,
     /// Where its drawn part begins: at its sender, or at the edge of the plot.
@@ -189,6 +199,50 @@ pub enum MarkKind {
     Crash,
     /// A return: a ring.
     Return,
+    /// Another process took the name of one that crashed: a ring.
+    Replace,
+    /// Its application asks for an election: a square.
+    Call,
+    /// It is told that another leads: a diamond.
+    Told {
+        /// Who.
+        leader: Seat,
+    },
+    /// It suspects another of being dead: a solid triangle.
+    Suspect {
+        /// Whom.
+        whom: Seat,
+    },
+    /// It believes again that another is alive: a hollow triangle.
+    Trust {
+        /// Whom.
+        whom: Seat,
+    },
+    /// It read the value that leaders keep: a hollow dot.
+    Read {
+        /// Of which state.
+        version: Version,
+    },
+    /// It wrote the value that leaders keep: a solid dot.
+    Wrote {
+        /// As which state.
+        version: Version,
+    },
+}
+
+impl MarkKind {
+    /// What a legend calls marks of its kind; nothing, if every one of them is labelled.
+    pub(crate) fn meaning(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Crash | Self::Return | Self::Replace => return None,
+            Self::Call => "calls an election",
+            Self::Told { .. } => "told who leads",
+            Self::Suspect { .. } => "suspects",
+            Self::Trust { .. } => "trusts again",
+            Self::Read { .. } => "read",
+            Self::Wrote { .. } => "wrote",
+        })
+    }
 }
 
 /// A process is on one side of a partition.
@@ -219,9 +273,20 @@ pub struct Wall {
     pub right: Px,
 }
 
-/// An interval with more than one holder: the one thing that must not be.
+/// What there is one too many of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ClashKind {
+    /// Holders of the lock.
+    Holders,
+    /// Leaders.
+    Leaders,
+}
+
+/// An interval with more than one holder or leader: the one thing that must not be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClashBand {
+    /// What they are.
+    pub kind: ClashKind,
     /// Who.
     pub holders: Vec<Seat>,
     /// Since when.
@@ -276,10 +341,18 @@ pub struct LegendEntry {
 pub enum Sample {
     /// Messages of that kind.
     Kind(KindIndex),
+    /// The same, where they are drawn faintly.
+    Background(KindIndex),
     /// A waiting bar.
     Waiting,
     /// A holding bar.
     Holding,
+    /// The bar of one who takes part in an election.
+    Electing,
+    /// The bar of one who leads.
+    Leading,
+    /// A small mark.
+    Mark(MarkKind),
     /// A message that does not arrive.
     Lost,
     /// A copy that the network made.
@@ -322,14 +395,18 @@ pub enum LabelRole {
     Fold,
     /// A partition.
     Partition,
-    /// Too many holders.
+    /// Too many holders, or leaders.
     Clash,
-    /// The number of a holder, on its bar.
+    /// The number of a holder or the term of a leader, on its bar.
     Fence,
-    /// The number of a holder, beside a bar that is too short for it.
+    /// The same, beside a bar that is too short for it.
     FenceAside,
     /// A crash, a return or a pause.
     Mark,
+    /// What a small mark stands for.
+    Note,
+    /// A point of that curve, by its index.
+    Curve(KindIndex),
     /// The message of that arrow, by its index.
     Message(usize),
     /// Who waits for whom.

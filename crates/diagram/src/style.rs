@@ -41,6 +41,8 @@ pub(crate) const FOLD: Px = px(76);
 pub(crate) const CRASH_HALF: Px = px(9);
 /// Half the size of a cross that means a loss.
 pub(crate) const LOSS_HALF: Px = px(5);
+/// Half the size of a small mark.
+pub(crate) const NOTE_HALF: Px = px(5);
 
 /// The colour of text, and of whatever is most important.
 pub(crate) const INK: &str = "#1a1a1a";
@@ -50,6 +52,7 @@ pub(crate) const PALE_INK: &str = "#555";
 pub(crate) const ALARM: &str = "#b3001b";
 
 /// How messages of one kind are drawn.
+#[derive(Clone, Copy)]
 pub(crate) struct KindStyle {
     /// Its colour.
     pub stroke: &'static str,
@@ -74,6 +77,18 @@ const KINDS: [KindStyle; 8] = [
     kind("#7a5c00", "5 3 2 3 2 3", 17),
     kind("#777", "4 6", 20),
 ];
+
+/// The colour of messages that are the background of others.
+pub(crate) const FAINT: &str = "#b4b4b4";
+/// The colour of the cross where one of them is lost.
+pub(crate) const FAINT_ALARM: &str = "#d08a94";
+/// Their thickness.
+pub(crate) const FAINT_WIDTH: Px = Px::tenths(8);
+
+/// How that kind is drawn as the background of others: by its dashes alone.
+pub(crate) fn of_background(kind: KindIndex) -> KindStyle {
+    KindStyle { stroke: FAINT, dashes: of_kind(kind).dashes, width: FAINT_WIDTH }
+}
 
 /// How that kind is drawn; more kinds than styles begin again at the first.
 pub(crate) fn of_kind(kind: KindIndex) -> &'static KindStyle {

@@ -3,13 +3,14 @@
 //! Plain elements with plain attributes, no style sheets, markers, patterns or fonts of our own:
 //! slides, papers and browsers then show the same picture.
 
-mod pen;
+pub(crate) mod pen;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::Fence;
+use conclave_core::election::Term;
 use conclave_observe::{LossCause, Side, Time};
 
 use crate::geometry::{Area, Direction, Point, Px, px};
@@ -19,9 +20,9 @@ use crate::scene::{
     Wait,
 };
 use crate::style::{self, ALARM, INK, PALE_INK};
-use pen::{Pen, draw};
+use pen::{Pen, Shape, draw};
 
-const WHITE: &str = "#fff";
+pub(crate) const WHITE: &str = "#fff";
 const DARK: &str = "#3d3d3d";
 
 /// Writes a scene, from the back to the front.
@@ -123,9 +124,15 @@ fn bars(scene: &Scene, pen: &mut Pen) {
 
 /// A bar; where it meets the edge of the plot, it is open: it goes on beyond.
 fn bar(kind: BarKind, area: &Area, plot: Option<&Area>, pen: &mut Pen) {
+    let class = match kind {
+        BarKind::Waiting => "waiting",
+        BarKind::Holding { .. } => "holding",
+        BarKind::Electing => "electing",
+        BarKind::Leading { .. } => "leading",
+    };
     match kind {
-        BarKind::Waiting => {
-            pen.rect("waiting", area, &format!(r#"fill="{WHITE}""#));
+        BarKind::Waiting | BarKind::Electing => {
+            pen.rect(class, area, &format!(r#"fill="{WHITE}""#));
             let Area { left, top, right, bottom } = *area;
             let turn = |is_open| if is_open { 'M' } else { 'L' };
             let before = turn(plot.is_some_and(|plot| left <= plot.left));
@@ -137,9 +144,9 @@ fn bar(kind: BarKind, area: &Area, plot: Option<&Area>, pen: &mut Pen) {
             let look = format!(r#"stroke="{DARK}" stroke-width="1.4" stroke-linecap="square""#);
             pen.path("outline", &format!("{above} {below}"), &look);
         }
-        BarKind::Holding { .. } => {
+        BarKind::Holding { .. } | BarKind::Leading { .. } => {
             let solid = format!(r#"fill="{DARK}" stroke="{DARK}" stroke-width="1.4""#);
-            pen.rect("holding", area, &solid);
+            pen.rect(class, area, &solid);
         }
     }
 }
@@ -170,7 +177,11 @@ fn zigzag(x: Px, top: Px, bottom: Px) -> Vec<String> {
 }
 
 fn arrow(arrow: &Arrow, pen: &mut Pen) {
-    let look = style::of_kind(arrow.kind);
+    let look = if arrow.is_background {
+        style::of_background(arrow.kind)
+    } else {
+        *style::of_kind(arrow.kind)
+    };
     let stroke = look.stroke;
     draw!(pen, r#"<g class="arrow" stroke="{stroke}" fill="{stroke}">"#);
     pen.titled(&arrow.text);
@@ -197,7 +208,12 @@ fn arrow(arrow: &Arrow, pen: &mut Pen) {
                 LossCause::ReceiverDown => style::LOSS_HALF.scaled(8, 10),
                 LossCause::Network | LossCause::Partition => style::LOSS_HALF,
             };
-            pen.cross(arrow.head, half, &format!(r#"stroke="{ALARM}" stroke-width="2.2""#));
+            let look = if arrow.is_background {
+                format!(r#"stroke="{}" stroke-width="1.4""#, style::FAINT_ALARM)
+            } else {
+                format!(r#"stroke="{ALARM}" stroke-width="2.2""#)
+            };
+            pen.cross(arrow.head, half, &look);
         }
         Fate::InFlight => {}
     }
@@ -211,13 +227,34 @@ fn marks(scene: &Scene, pen: &mut Pen) {
                 let look = format!(r#"stroke="{INK}" stroke-width="3.6""#);
                 pen.cross(mark.place, style::CRASH_HALF, &look);
             }
-            MarkKind::Return => {
+            MarkKind::Return | MarkKind::Replace => {
                 let Point { x, y } = mark.place;
                 let look = format!(r#"fill="{WHITE}" stroke="{INK}" stroke-width="2""#);
                 draw!(pen, r#"<circle class="return" cx="{x}" cy="{y}" r="5.5" {look}/>"#);
             }
+            note => self::note(note, mark.place, pen),
         }
     }
+}
+
+/// A small mark: its shape says of what kind it is, solid or hollow. It may lie on a dark bar.
+fn note(kind: MarkKind, place: Point, pen: &mut Pen) {
+    let (shape, fill) = match kind {
+        MarkKind::Crash | MarkKind::Return | MarkKind::Replace => return,
+        MarkKind::Call => (Shape::Square, INK),
+        MarkKind::Told { .. } => (Shape::Diamond, WHITE),
+        MarkKind::Suspect { .. } => (Shape::TriangleDown, ALARM),
+        MarkKind::Trust { .. } => (Shape::TriangleUp, WHITE),
+        MarkKind::Read { .. } => (Shape::Dot, WHITE),
+        MarkKind::Wrote { .. } => (Shape::Dot, INK),
+    };
+    let stroke = match fill {
+        WHITE => INK,
+        ALARM => ALARM,
+        _ => WHITE,
+    };
+    let look = format!(r#"fill="{fill}" stroke="{stroke}" stroke-width="1.4""#);
+    pen.shape("note", shape, place, style::NOTE_HALF, &look);
 }
 
 fn wait(wait: &Wait, pen: &mut Pen) {
@@ -245,14 +282,22 @@ fn sample(entry: &LegendEntry, pen: &mut Pen) {
         bottom: start.y + style::BAR_HALF,
     };
     match entry.sample {
-        Sample::Kind(kind) => {
-            let look = style::of_kind(kind);
+        Sample::Kind(kind) | Sample::Background(kind) => {
+            let is_background = matches!(entry.sample, Sample::Background(_));
+            let look =
+                if is_background { style::of_background(kind) } else { *style::of_kind(kind) };
             let (stroke, dashes) = (look.stroke, pen::dashes(look.dashes));
             let line = format!(r#"stroke="{stroke}" stroke-width="{}"{dashes}"#, look.width);
             pen.line(start, Point::new(end.x - px(8), end.y), &line);
             pen.head(end, Direction::RIGHT, &format!(r#"fill="{stroke}""#));
         }
         Sample::Waiting => bar(BarKind::Waiting, &area, None, pen),
+        Sample::Electing => bar(BarKind::Electing, &area, None, pen),
+        Sample::Leading => bar(BarKind::Leading { term: Term::NONE }, &area, None, pen),
+        Sample::Mark(kind) => {
+            pen.line(start, end, life(false));
+            note(kind, start.towards(end, 50), pen);
+        }
         Sample::Holding => {
             bar(BarKind::Holding { fence: Fence(0) }, &area, None, pen);
         }
@@ -276,7 +321,7 @@ fn sample(entry: &LegendEntry, pen: &mut Pen) {
     }
 }
 
-fn label(label: &Label, pen: &mut Pen) {
+pub(crate) fn label(label: &Label, pen: &mut Pen) {
     let Label { role, ref text, room, anchor, size } = *label;
     let center = room.center;
     let is_on_plot = matches!(
@@ -285,6 +330,8 @@ fn label(label: &Label, pen: &mut Pen) {
             | LabelRole::Clash
             | LabelRole::FenceAside
             | LabelRole::Mark
+            | LabelRole::Note
+            | LabelRole::Curve(_)
             | LabelRole::WaitsFor
     );
     if is_on_plot {
@@ -293,6 +340,7 @@ fn label(label: &Label, pen: &mut Pen) {
     let (colour, weight) = match role {
         LabelRole::Title | LabelRole::Process => (INK, "bold"),
         LabelRole::Clash => (ALARM, "bold"),
+        LabelRole::Curve(index) => (style::of_kind(index).stroke, "normal"),
         LabelRole::Fence => (WHITE, "bold"),
         LabelRole::FenceAside | LabelRole::Mark => (INK, "bold"),
         LabelRole::Tick | LabelRole::Axis | LabelRole::Fold | LabelRole::Notice => {

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{Kind, Phase, ProcessId, Promises, Seat};
 
-use crate::{Event, Judge, JudgeOrdering, MessageId, What};
+use crate::{Event, Judge, JudgeOrdering, MessageId, Time, What};
 
 /// A recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,19 +72,46 @@ impl Trace {
         let Header { members, promises, .. } = &self.header;
         let mut judge = Judge::new(members, &kinds, ordering, *promises);
         let mut calls = CallsInFlight::default();
-        let mut paused = 0_usize;
+        let (mut paused, mut now) = (0_usize, Time::ZERO);
         for record in &self.records {
+            // What a step does is not over before the next one begins.
+            if begins_a_step(&record.event) && calls.is_empty() && paused == 0 {
+                judge.on_quiet(now);
+            }
+            now = record.event.at;
             judge.on(&record.event);
             match record.event.what {
                 What::Paused => paused += 1,
                 What::Resumed => paused = paused.saturating_sub(1),
                 what => calls.on(what, record.event.seat, &self.header.kinds),
             }
-            if calls.is_empty() && paused == 0 {
-                judge.on_quiet(record.event.at);
-            }
+        }
+        if calls.is_empty() && paused == 0 {
+            judge.on_quiet(now);
         }
         judge
+    }
+}
+
+/// Whether something happened to a process, as opposed to what it did about it; what it says to
+/// itself belongs to the step before.
+fn begins_a_step(event: &Event) -> bool {
+    match event.what {
+        What::Received { from, .. } => from != event.seat,
+        What::Requested
+        | What::Leaving
+        | What::Called
+        | What::Reading
+        | What::Writing { .. }
+        | What::TimerFired
+        | What::Crashed
+        | What::Returned
+        | What::Replaced
+        | What::Paused
+        | What::Resumed
+        | What::Cut { .. }
+        | What::Healed { .. } => true,
+        _ => false,
     }
 }
 

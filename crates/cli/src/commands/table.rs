@@ -143,7 +143,7 @@ fn print_text(
 }
 
 /// As wide as the terminal; as wide as a wide page where there is none.
-fn terminal_width() -> u16 {
+pub(super) fn terminal_width() -> u16 {
     const PAGE: u16 = 150;
     if !std::io::stdout().is_terminal() {
         return PAGE;

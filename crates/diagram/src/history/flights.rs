@@ -20,6 +20,8 @@ pub(crate) struct Flight {
     pub fate: Fate,
     /// Whether the network made it.
     pub is_copy: bool,
+    /// Whether it is one of many that are sent for ever.
+    pub is_background: bool,
     /// What it says, where the trace tells.
     pub text: Option<String>,
     /// When it would have arrived, or did.
@@ -92,6 +94,7 @@ impl Flights {
                     sent: event.at,
                     fate: Fate::InFlight,
                     is_copy: false,
+                    is_background: false,
                     text: record.text.clone(),
                     arrival: Time::ZERO,
                 });
@@ -115,8 +118,18 @@ impl Flights {
         let Flight { kind, from, to, sent, ref text, .. } = self.all[copies.first];
         let (text, fate) = (text.clone(), Fate::InFlight);
         copies.pending.push_back(self.all.len());
-        let arrival = Time::ZERO;
-        self.all.push(Flight { message, kind, from, to, sent, fate, is_copy: true, text, arrival });
+        self.all.push(Flight {
+            message,
+            kind,
+            from,
+            to,
+            sent,
+            fate,
+            is_copy: true,
+            is_background: false,
+            text,
+            arrival: Time::ZERO,
+        });
     }
 
     /// Copies cannot be told apart; the one that arrives first counts as the original.
@@ -129,13 +142,35 @@ impl Flights {
 
     /// All of them, each with a time of arrival: what was lost on the way is told when it is sent,
     /// and has to be drawn as if it took the typical `delay`.
-    pub fn landed(mut self, delay: Time) -> Vec<Flight> {
+    pub fn landed(mut self, delay: Time, is_upkeep: impl Fn(KindIndex) -> bool) -> Vec<Flight> {
         for flight in &mut self.all {
             let is_told = flight.arrival > flight.sent;
             if !is_told && !matches!(flight.fate, Fate::Received { .. }) {
                 flight.arrival = flight.sent + delay;
             }
         }
+        let is_meant = |flight: &Flight| is_upkeep(flight.kind);
+        let most = most_at_once(self.all.iter().filter(|it| is_meant(it) && !it.is_copy));
+        for flight in self.all.iter_mut().filter(|it| is_meant(it)) {
+            flight.is_background = most > UPKEEP_SEEN;
+        }
         self.all
     }
+}
+
+/// With more upkeep than that under way at once, it is the background of whatever else happens: so
+/// are the beats of all to all. A token that wanders is one message, and all that there is to see.
+const UPKEEP_SEEN: usize = 2;
+
+/// How many are under way at once, at most.
+fn most_at_once<'a>(flights: impl Iterator<Item = &'a Flight>) -> usize {
+    let turns = flights.flat_map(|flight| [(flight.sent, true), (flight.arrival, false)]);
+    let mut turns: Vec<(Time, bool)> = turns.collect();
+    // At the same time, what arrives makes room for what is sent.
+    turns.sort_unstable();
+    let under_way = turns.iter().scan(0_usize, |count, &(_, is_sent)| {
+        *count = if is_sent { *count + 1 } else { count.saturating_sub(1) };
+        Some(*count)
+    });
+    under_way.max().unwrap_or(0)
 }

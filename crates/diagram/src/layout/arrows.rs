@@ -66,6 +66,7 @@ fn arrow(trace: &Trace, flight: &Flight, history: &History, frame: &Frame) -> Op
         sent: flight.sent,
         fate: flight.fate,
         is_copy: flight.is_copy,
+        is_background: flight.is_background,
         text: flight.text.clone().unwrap_or_else(|| kind_name(trace, flight.kind)),
         tail: if enters { sender.on_way(end, frame.left) } else { sender },
         head: if leaves { sender.on_way(end, frame.right) } else { end },
@@ -81,8 +82,12 @@ pub(super) fn kind_name(trace: &Trace, kind: KindIndex) -> String {
     known.map_or_else(|| format!("kind {kind}"), |kind| kind.name.to_string())
 }
 
-/// Tells the placer where an arrow is, and that its head must stay visible.
+/// Tells the placer where an arrow is, and that its head must stay visible; what is drawn faintly
+/// may be written over.
 pub(super) fn reserve(arrow: &Arrow, placer: &mut Placer) {
+    if arrow.is_background {
+        return;
+    }
     // A bent arrow is three straight ones, near enough.
     let stops = [0, 33, 67, 100].map(|percent| on(arrow, percent));
     let width = style::of_kind(arrow.kind).width;
@@ -109,9 +114,10 @@ fn on(arrow: &Arrow, percent: i64) -> Point {
 }
 
 /// Writes along each arrow what it says: in full, or at least its kind; if there is no room for
-/// either, its line style and the legend have to do.
+/// either, its line style and the legend have to do. They must do for what is drawn faintly.
 pub(super) fn label(trace: &Trace, arrows: &[Arrow], placer: &mut Placer) {
-    for (index, arrow) in arrows.iter().enumerate() {
+    let foreground = arrows.iter().enumerate().filter(|(_, arrow)| !arrow.is_background);
+    for (index, arrow) in foreground {
         let copy = if arrow.is_copy { "copy: " } else { "" };
         let full = format!("{copy}{}", arrow.text);
         let short = if arrow.is_copy { "copy".into() } else { kind_name(trace, arrow.kind) };

@@ -1,20 +1,26 @@
-//! Waiting and holding, and what must not be: two that hold.
+//! Waiting and holding, electing and leading, and what must not be: two that hold or lead.
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
+
+use conclave_core::election::Term;
 
 use super::frame::Frame;
 use crate::geometry::{Area, Point, Px, px};
-use crate::history::History;
+use crate::history::{History, Stay};
 use crate::placer::Placer;
-use crate::scene::{Bar, BarKind, ClashBand, Label, LabelRole};
+use crate::scene::{Bar, BarKind, ClashBand, ClashKind, Label, LabelRole};
 use crate::{style, text};
 
 /// The bars.
 pub(super) fn lay(history: &History, frame: &Frame) -> Vec<Bar> {
     let stays = history.stays.iter().filter(|stay| frame.sees(stay.from, stay.to));
-    stays
+    // Who leads may take part in the next election already: that it still leads must be seen.
+    let is_leading = |stay: &&Stay| matches!(stay.kind, BarKind::Leading { .. });
+    let (leading, others): (Vec<&Stay>, Vec<&Stay>) = stays.partition(is_leading);
+    others
+        .into_iter()
+        .chain(leading)
         .filter_map(|stay| {
             let y = frame.y(stay.seat)?;
             let left = frame.x(stay.from);
@@ -25,7 +31,7 @@ pub(super) fn lay(history: &History, frame: &Frame) -> Vec<Bar> {
         .collect()
 }
 
-/// Where more than one holds.
+/// Where more than one holds, or leads.
 pub(super) fn clashes(history: &History, frame: &Frame) -> Vec<ClashBand> {
     let clashes = history.clashes.iter().filter(|clash| frame.sees(clash.from, clash.to));
     clashes
@@ -35,8 +41,8 @@ pub(super) fn clashes(history: &History, frame: &Frame) -> Vec<ClashBand> {
             let left = frame.x(clash.from);
             let right = frame.x_end(clash.to).max(left + style::BAR_LEAST * 2);
             let area = Area { left, top, right, bottom };
-            let (holders, from, to) = (clash.holders.clone(), clash.from, clash.to);
-            Some(ClashBand { holders, from, to, area })
+            let (kind, holders) = (clash.kind, clash.holders.clone());
+            Some(ClashBand { kind, holders, from: clash.from, to: clash.to, area })
         })
         .collect()
 }
@@ -44,9 +50,13 @@ pub(super) fn clashes(history: &History, frame: &Frame) -> Vec<ClashBand> {
 /// Writes "two holders" on or beside each of them.
 pub(super) fn label_clashes(clashes: &[ClashBand], placer: &mut Placer) {
     for clash in clashes {
+        let what = match clash.kind {
+            ClashKind::Holders => "holders",
+            ClashKind::Leaders => "leaders",
+        };
         let words = match clash.holders.len() {
-            2 => String::from("two holders"),
-            more => format!("{more} holders"),
+            2 => format!("two {what}"),
+            more => format!("{more} {what}"),
         };
         let area = &clash.area;
         let half = text::width(&words, style::CAPTION).half() + px(6);
@@ -64,11 +74,14 @@ pub(super) fn label_clashes(clashes: &[ClashBand], placer: &mut Placer) {
     }
 }
 
-/// Writes each holder's number on its bar, or beside it.
+/// Writes each holder's number and each leader's term on its bar, or beside it.
 pub(super) fn label_fences(bars: &[Bar], placer: &mut Placer) {
     for bar in bars {
-        let BarKind::Holding { fence } = bar.kind else { continue };
-        let number = format!("#{fence}");
+        let number = match bar.kind {
+            BarKind::Holding { fence } => format!("#{fence}"),
+            BarKind::Leading { term } if term > Term::NONE => format!("#{term}"),
+            _ => continue,
+        };
         let (area, wide) = (&bar.area, text::width(&number, style::SMALL));
         let Point { x, y } = area.center();
         let place = |role, x: Px, y: Px| {

@@ -44,6 +44,9 @@ impl Rows {
         for (seat, from, to) in stays.chain(absences) {
             is_drawn[seat.index()] |= is_within(from, to, window);
         }
+        for &(at, seat, _) in &history.notes {
+            is_drawn[seat.index()] |= is_within(at, Some(at), window);
+        }
         for &(at, waiter, whom) in &history.waits {
             is_drawn[waiter.index()] |= is_within(at, Some(at), window);
             is_drawn[whom.index()] |= is_within(at, Some(at), window);

@@ -5,10 +5,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::KindIndex;
+use conclave_core::election::Term;
 use conclave_observe::trace::Trace;
 
 use super::arrows::kind_name;
 use crate::geometry::{Point, Px, px};
+use crate::history::History;
 use crate::placer::Placer;
 use crate::scene::{BarKind, Fate, Label, LabelRole, LegendEntry, Sample, Scene};
 use crate::{style, text};
@@ -18,9 +20,15 @@ pub(crate) const SAMPLE: Px = px(46);
 const LINE: Px = px(26);
 
 /// Explains what the scene shows, and nothing else; returns how far down it got.
-pub(super) fn lay(trace: &Trace, scene: &mut Scene, top: Px, placer: &mut Placer) -> Px {
+pub(super) fn lay(
+    trace: &Trace,
+    history: &History,
+    scene: &mut Scene,
+    top: Px,
+    placer: &mut Placer,
+) -> Px {
     let (mut x, mut y) = (style::MARGIN, top + LINE.half());
-    let entries = entries(trace, scene);
+    let entries = entries(trace, history, scene);
     if entries.is_empty() {
         return top;
     }
@@ -37,21 +45,49 @@ pub(super) fn lay(trace: &Trace, scene: &mut Scene, top: Px, placer: &mut Placer
     y + LINE
 }
 
-fn entries(trace: &Trace, scene: &Scene) -> Vec<(Sample, String)> {
-    let kinds: BTreeSet<KindIndex> = scene.arrows.iter().map(|arrow| arrow.kind).collect();
-    let kinds = kinds.into_iter().map(|kind| (Sample::Kind(kind), kind_name(trace, kind)));
+fn entries(trace: &Trace, history: &History, scene: &Scene) -> Vec<(Sample, String)> {
+    let kinds: BTreeSet<(KindIndex, bool)> =
+        scene.arrows.iter().map(|arrow| (arrow.kind, arrow.is_background)).collect();
+    let kinds = kinds.into_iter().map(|(kind, is_background)| {
+        let sample = if is_background { Sample::Background(kind) } else { Sample::Kind(kind) };
+        (sample, kind_name(trace, kind))
+    });
     let has_bar = |is_meant: fn(&BarKind) -> bool| scene.bars.iter().any(|bar| is_meant(&bar.kind));
+    let is_leading = |kind: &BarKind| matches!(kind, BarKind::Leading { .. });
+    let has_term = has_bar(|kind| matches!(kind, BarKind::Leading { term } if *term > Term::NONE));
+    let leading = if has_term { "leading, #term" } else { "leading" };
+    let quiet =
+        if history.is_thinned { "quiet but for upkeep, shortened" } else { "quiet, shortened" };
     let is_lost = |fate: &Fate| matches!(fate, Fate::Lost { .. });
     let others = [
         (Sample::Waiting, "waiting", has_bar(|kind| *kind == BarKind::Waiting)),
-        (Sample::Holding, "holding, #fence", has_bar(|kind| *kind != BarKind::Waiting)),
+        (
+            Sample::Holding,
+            "holding, #fence",
+            has_bar(|kind| matches!(kind, BarKind::Holding { .. })),
+        ),
+        (Sample::Electing, "electing", has_bar(|kind| *kind == BarKind::Electing)),
+        (Sample::Leading, leading, has_bar(is_leading)),
         (Sample::Lost, "lost", scene.arrows.iter().any(|arrow| is_lost(&arrow.fate))),
         (Sample::Copy, "copy made by the network", scene.arrows.iter().any(|arrow| arrow.is_copy)),
         (Sample::Paused, "paused", is_paused(scene)),
-        (Sample::Fold, "quiet, shortened", !scene.folds.is_empty()),
+        (Sample::Fold, quiet, !scene.folds.is_empty()),
     ];
     let others = others.into_iter().filter(|&(_, _, is_seen)| is_seen);
-    kinds.chain(others.map(|(sample, words, _)| (sample, words.into()))).collect()
+    let others = others.map(|(sample, words, _)| (sample, words.into()));
+    kinds.chain(others).chain(marks(scene)).collect()
+}
+
+/// One of each shape, in the order in which they first appear.
+fn marks(scene: &Scene) -> Vec<(Sample, String)> {
+    let mut samples: Vec<(Sample, String)> = Vec::new();
+    for mark in &scene.marks {
+        let Some(words) = mark.kind.meaning() else { continue };
+        if samples.iter().all(|(_, other)| other != words) {
+            samples.push((Sample::Mark(mark.kind), words.into()));
+        }
+    }
+    samples
 }
 
 fn is_paused(scene: &Scene) -> bool {

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::Seat;
+use conclave_observe::Time;
 use conclave_observe::trace::Trace;
 
 use super::frame::{Frame, Rows};
@@ -49,7 +50,9 @@ fn strokes<'a>(absences: impl Iterator<Item = &'a Absence>, frame: &Frame) -> Ve
     };
     let mut reached = frame.left;
     for absence in absences {
-        let from = frame.x(absence.from).max(reached);
+        // Who is dead from the start never had a line.
+        let is_stillborn = absence.kind == AbsenceKind::Down && absence.from == Time::ZERO;
+        let from = if is_stillborn { reached } else { frame.x(absence.from).max(reached) };
         let to = frame.x_end(absence.to).max(from);
         stroke(reached, from, false);
         if absence.kind == AbsenceKind::Paused {
@@ -67,7 +70,8 @@ pub(super) fn marks(history: &History, frame: &Frame) -> Vec<Mark> {
     downs
         .flat_map(|down| {
             let crash = (down.seat, Some(down.from), MarkKind::Crash);
-            [crash, (down.seat, down.to, MarkKind::Return)]
+            let back = if down.is_replaced { MarkKind::Replace } else { MarkKind::Return };
+            [crash, (down.seat, down.to, back)]
         })
         .filter_map(|(seat, at, kind)| {
             let at = at.filter(|&at| frame.sees(at, Some(at)))?;
@@ -110,8 +114,12 @@ pub(super) fn name(trace: &Trace, scene: &Scene, frame: &Frame, placer: &mut Pla
 pub(super) fn label_marks(history: &History, marks: &[Mark], frame: &Frame, placer: &mut Placer) {
     for mark in marks {
         let word = match mark.kind {
+            MarkKind::Crash if mark.at == Time::ZERO => "dead",
             MarkKind::Crash => "crash",
             MarkKind::Return => "back",
+            MarkKind::Replace => "replaced",
+            // The others have their own words.
+            _ => continue,
         };
         let half = text::width(word, style::SMALL).half();
         let aside = [(half, -18), (half, 18), (-half, -18), (-half, 18)];

@@ -4,8 +4,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use conclave_core::Promises;
 use conclave_observe::trace::Trace;
-use conclave_observe::{Time, What};
+use conclave_observe::{Event, Time, What};
 
 use super::axis::Unit;
 use super::frame::Frame;
@@ -50,7 +51,7 @@ pub(super) fn caption(lines: &[String], top: Px, width: Px, placer: &mut Placer)
 }
 
 /// Writes lines of text; returns how far down they got.
-fn paragraph(
+pub(crate) fn paragraph(
     (role, size): (LabelRole, Px),
     words: &str,
     top: Px,
@@ -73,10 +74,31 @@ pub(super) fn description(
     arrows: usize,
 ) -> String {
     let unit = Unit::of(trace, Time::DELAY);
-    let entries = trace.records.iter().map(|record| record.event).filter(|event| {
-        let is_entry = matches!(event.what, What::Entered { .. });
-        is_entry && is_within(event.at, Some(event.at), window.ends())
-    });
+    let seen = |is_meant: fn(&Event) -> bool| {
+        let events = trace.records.iter().map(|record| &record.event);
+        let seen = events.filter(|event| is_within(event.at, Some(event.at), window.ends()));
+        seen.filter(|event| is_meant(event)).count()
+    };
+    let gist = match trace.header.promises {
+        Promises::Mutex { .. } => {
+            let entries = seen(|event| matches!(event.what, What::Entered { .. }));
+            count(entries, "entry", "entries")
+        }
+        Promises::Election { .. } => {
+            let is_told = |event: &Event| matches!(event.what, What::Elected { .. });
+            let leads = |event: &Event| match event.what {
+                What::Elected { leader, .. } => leader == event.seat,
+                _ => false,
+            };
+            let (told, leads) = (seen(is_told), seen(leads));
+            let told = count(told, "process is told", "times a process is told");
+            format!("{told} who leads, {leads} of them that it leads itself")
+        }
+        Promises::Detector => {
+            let suspicions = seen(|event| matches!(event.what, What::Suspected { .. }));
+            count(suspicions, "suspicion", "suspicions")
+        }
+    };
     let mut description = format!(
         "Space-time diagram of {} with {}, from {} to {} {}: {}, {}.",
         trace.header.algorithm,
@@ -84,7 +106,7 @@ pub(super) fn description(
         unit.show(window.from),
         unit.show(window.to),
         unit.name(),
-        count(entries.count(), "entry", "entries"),
+        gist,
         count(arrows, "message", "messages"),
     );
     for line in &options.caption {

@@ -8,19 +8,34 @@ use crate::style;
 
 /// Collects elements, one per line.
 #[derive(Default)]
-pub(super) struct Pen(String);
+pub(crate) struct Pen(String);
+
+/// Shapes that can be told apart when they are small.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    Dot,
+    Square,
+    Diamond,
+    TriangleUp,
+    TriangleDown,
+}
 
 /// Adds one line, written like a format string.
 macro_rules! draw {
     ($pen:expr, $($words:tt)*) => { $pen.add(format_args!($($words)*)) };
 }
-pub(super) use draw;
+pub(crate) use draw;
 
 impl Pen {
     pub fn add(&mut self, line: fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
         let _ = self.0.write_fmt(line);
         self.0.push('\n');
+    }
+
+    /// All that another has drawn.
+    pub fn append(&mut self, other: &Self) {
+        self.0.push_str(&other.0);
     }
 
     pub fn close(&mut self, element: &str) {
@@ -98,6 +113,27 @@ impl Pen {
         self.path("cross", &path, look);
     }
 
+    pub fn shape(&mut self, class: &str, shape: Shape, center: Point, half: Px, look: &str) {
+        let Point { x, y } = center;
+        let (left, right, top, bottom) = (x - half, x + half, y - half, y + half);
+        let outline = match shape {
+            Shape::Dot => {
+                let r = half.scaled(9, 10);
+                draw!(self, r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}" {look}/>"#);
+                return;
+            }
+            Shape::Square => {
+                alloc::format!("M{left} {top} L{right} {top} L{right} {bottom} L{left} {bottom} Z")
+            }
+            Shape::Diamond => alloc::format!("M{x} {top} L{right} {y} L{x} {bottom} L{left} {y} Z"),
+            Shape::TriangleUp => {
+                alloc::format!("M{left} {bottom} L{right} {bottom} L{x} {top} Z")
+            }
+            Shape::TriangleDown => alloc::format!("M{left} {top} L{right} {top} L{x} {bottom} Z"),
+        };
+        draw!(self, r#"<path class="{class}" d="{outline}" {look}/>"#);
+    }
+
     /// What keeps a text readable that lies on something else.
     pub fn plate(&mut self, room: &Room) {
         // Rooms are generous, for fonts that are wide; a plate that large would hide too much.
@@ -112,7 +148,7 @@ impl Pen {
 
 /// The transformation that brings the origin to the middle of a room, and turns as it is turned.
 /// A matrix, because angles would need a sine.
-pub(super) fn turn(room: &Room) -> impl fmt::Display {
+pub(crate) fn turn(room: &Room) -> impl fmt::Display {
     struct Turn(Room);
     impl fmt::Display for Turn {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -137,7 +173,7 @@ impl fmt::Display for Decimal {
 }
 
 /// The attribute for these dashes, if there are any.
-pub(super) fn dashes(dashes: &str) -> String {
+pub(crate) fn dashes(dashes: &str) -> String {
     match dashes {
         "" => String::new(),
         _ => alloc::format!(r#" stroke-dasharray="{dashes}""#),
@@ -145,7 +181,7 @@ pub(super) fn dashes(dashes: &str) -> String {
 }
 
 /// A text as XML wants it; what XML cannot say at all becomes a replacement character.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -35,9 +35,10 @@ fn expected(trace: &Trace) -> BTreeSet<Span> {
 }
 
 fn drawn(scene: &Scene) -> BTreeSet<Span> {
-    let spans = scene.bars.iter().map(|bar| match bar.kind {
-        BarKind::Waiting => (bar.seat, None, bar.from, bar.to),
-        BarKind::Holding { fence } => (bar.seat, Some(fence), bar.from, bar.to),
+    let spans = scene.bars.iter().filter_map(|bar| match bar.kind {
+        BarKind::Waiting => Some((bar.seat, None, bar.from, bar.to)),
+        BarKind::Holding { fence } => Some((bar.seat, Some(fence), bar.from, bar.to)),
+        BarKind::Electing | BarKind::Leading { .. } => None,
     });
     spans.collect()
 }

@@ -4,24 +4,43 @@ use std::fs;
 use std::path::Path;
 
 use conclave_core::Fence;
+use conclave_core::election::Version;
 use conclave_diagram::{Options, draw};
 use conclave_observe::trace::Trace;
 use conclave_observe::{LossCause, What};
 
-use crate::run::{RELEASE, REPLY, REQUEST, Run, contend, random, time};
+use crate::run::{
+    ANSWER, BEAT, COORDINATOR, ELECTION, RELEASE, REPLY, REQUEST, Run, contend, random, seat, time,
+};
 
 #[test]
 #[ignore = "writes pictures for people"]
 fn gallery() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gallery");
     fs::create_dir_all(&folder).unwrap();
-    for (name, trace, options) in pictures() {
+    for (name, trace, options) in all() {
         fs::write(folder.join(name).with_extension("svg"), draw(&trace, &options)).unwrap();
     }
     println!("{}", folder.display());
 }
 
 /// Every picture that the tests look at, too.
+pub fn all() -> Vec<(&'static str, Trace, Options)> {
+    [pictures(), elections()].concat()
+}
+
+/// Those of elections and detectors.
+pub fn elections() -> Vec<(&'static str, Trace, Options)> {
+    let plain = Options::default;
+    vec![
+        ("bully", bully(), plain()),
+        ("two-leaders", two_leaders(), plain()),
+        ("lease", lease(), plain()),
+        ("detector", detector(), plain()),
+    ]
+}
+
+/// Those of mutual exclusion.
 pub fn pictures() -> Vec<(&'static str, Trace, Options)> {
     let plain = Options::default;
     let said = |lines: &[&str]| Options {
@@ -171,6 +190,64 @@ fn kinds() -> Trace {
     }
     run.message(6, (1, 500), (2, 600), "beyond the header");
     run.message(7, (1, 580), (2, 680), "beyond the header");
+    run.trace()
+}
+
+pub fn bully() -> Trace {
+    let mut run = Run::election("bully", &[3, 5, 6, 80], false);
+    run.event(0, 4, What::Crashed).event(0, 2, What::Called).event(0, 2, What::Electing);
+    let lost = run.sent(ELECTION, (2, 0), 4, "Election");
+    run.lost(lost, (2, 100), 4, LossCause::ReceiverDown);
+    run.message(ELECTION, (2, 0), (3, 100), "Election").event(100, 3, What::Electing);
+    run.message(ANSWER, (3, 100), (2, 200), "Answer").elected(300, 3, 3, 0);
+    for other in [1, 2] {
+        run.message(COORDINATOR, (3, 300), (other, 400), "Coordinator");
+        run.elected(400, other, 3, 0).elected(400, other, 3, 0);
+    }
+    run.trace()
+}
+
+/// Two lead in one term, and not all believe in the same.
+pub fn two_leaders() -> Trace {
+    let mut run = Run::election("raft", &[1, 2, 3, 4, 5], false);
+    for (leader, others, at) in [(2, [1, 3], 100), (5, [4, 3], 180)] {
+        run.event(0, leader, What::Electing).elected(at, leader, leader, 7);
+        for other in others {
+            run.message(COORDINATOR, (leader, at), (other, at + 100), "Coordinator");
+            run.elected(at + 100, other, leader, 7);
+        }
+    }
+    run.event(400, 2, What::Vacant).event(500, 1, What::Called);
+    run.trace()
+}
+
+/// A leader that keeps a value, and beats; it crashes, and another process takes its name.
+pub fn lease() -> Trace {
+    let version = |term: u64, number: u64| Version(term << 32 | number);
+    let mut run = Run::election("chubby", &[1, 2, 3, 4], true);
+    run.event(0, 1, What::Electing).elected(50, 1, 1, 1);
+    for (beat, other) in (0..9).flat_map(|beat| [2, 3, 4].map(|other| (beat, other))) {
+        run.message(BEAT, (1, 50 + beat * 40), (other, 150 + beat * 40), "Beat");
+    }
+    run.event(100, 1, What::Writing { value: 1 }).event(
+        200,
+        1,
+        What::Wrote { version: version(1, 1) },
+    );
+    run.event(220, 1, What::Reading).event(300, 1, What::Read { version: version(1, 1), value: 1 });
+    run.event(420, 1, What::Crashed).event(600, 2, What::Electing).elected(700, 2, 2, 2);
+    run.event(800, 1, What::Replaced).elected(900, 1, 2, 2).event(950, 3, What::Refused);
+    run.trace()
+}
+
+pub fn detector() -> Trace {
+    let mut run = Run::detector(4, 30);
+    run.event(3_250, 2, What::Crashed);
+    for process in [1, 3, 4] {
+        run.event(4_300, process, What::Suspected { whom: seat(2) });
+    }
+    run.event(4_300, 1, What::Suspected { whom: seat(3) });
+    run.event(4_350, 1, What::Trusted { whom: seat(3) });
     run.trace()
 }
 

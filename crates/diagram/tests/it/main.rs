@@ -1,11 +1,14 @@
 //! Pictures compared with the traces they were drawn from.
 
 mod arrows;
+mod background;
 mod bars;
+mod elections;
 mod faults;
 mod folds;
 mod gallery;
 mod labels;
+mod plot;
 mod run;
 mod svg;
 mod waits;

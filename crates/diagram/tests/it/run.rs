@@ -1,5 +1,6 @@
 //! Traces written by hand, and a small simulation that writes longer ones.
 
+use conclave_core::election::Term;
 use conclave_core::{Fence, Kind, KindIndex, ProcessId, Promises, Seat};
 use conclave_observe::trace::{Header, Record, Trace};
 use conclave_observe::{Event, LossCause, MessageId, Side, Time, What};
@@ -13,6 +14,12 @@ pub struct Run {
 pub const REQUEST: KindIndex = 0;
 pub const REPLY: KindIndex = 1;
 pub const RELEASE: KindIndex = 2;
+
+/// The kinds of elections and detectors.
+pub const ELECTION: KindIndex = 0;
+pub const ANSWER: KindIndex = 1;
+pub const COORDINATOR: KindIndex = 2;
+pub const BEAT: KindIndex = 3;
 
 impl Run {
     pub fn new(algorithm: &str, members: u32) -> Self {
@@ -33,6 +40,42 @@ impl Run {
             promises: Promises::Mutex { liveness: true, ordering: true },
         };
         Self { trace: Trace { header, records: vec![] }, messages: 0 }
+    }
+
+    /// An election, that promises this; with beats besides.
+    pub fn election(algorithm: &str, ids: &[u32], one_at_a_time: bool) -> Self {
+        let mut run = Self::new(algorithm, 0);
+        let kinds = [
+            Kind::elect("Election"),
+            Kind::elect("Answer"),
+            Kind::elect("Coordinator"),
+            Kind::upkeep("Beat"),
+        ];
+        let header = &mut run.trace.header;
+        header.members = ids.iter().copied().map(ProcessId).collect();
+        header.kinds = kinds.map(Into::into).to_vec();
+        header.promises = Promises::Election { largest: false, terms: true, one_at_a_time };
+        run
+    }
+
+    /// A detector: everybody beats to all others, `rounds` times, every 10 delays.
+    pub fn detector(members: u32, rounds: u64) -> Self {
+        let ids: Vec<u32> = (1..=members).collect();
+        let mut run = Self::election("heartbeat", &ids, false);
+        run.trace.header.promises = Promises::Detector;
+        for (round, from, to) in (0..rounds)
+            .flat_map(|round| ids.iter().map(move |&from| (round, from)))
+            .flat_map(|(round, from)| ids.iter().map(move |&to| (round, from, to)))
+            .filter(|&(_, from, to)| from != to)
+        {
+            run.message(BEAT, (from, round * 1_000), (to, round * 1_000 + 100), "beat");
+        }
+        run
+    }
+
+    pub fn elected(&mut self, at: u64, process: u32, leader: u32, term: u64) -> &mut Self {
+        let what = What::Elected { leader: seat(leader), term: Term(term) };
+        self.event(at, process, what)
     }
 
     pub fn network(mut self, network: &str) -> Self {

@@ -1,7 +1,8 @@
 //! The written picture, read back.
 
+use conclave_core::election::{Term, Version};
 use conclave_core::{Fence, Seat};
-use conclave_diagram::scene::Scene;
+use conclave_diagram::scene::{MarkKind, Sample, Scene};
 use conclave_diagram::{Options, draw};
 use conclave_observe::trace::{Record, Trace};
 use conclave_observe::{Event, LossCause, MessageId, Side, Time, What};
@@ -20,7 +21,7 @@ fn text_of<'a>(node: Node<'a, 'a>, tag: &str) -> Option<&'a str> {
 
 #[test]
 fn every_picture_is_well_formed_and_holds_its_scene() {
-    for (name, trace, options) in gallery::pictures() {
+    for (name, trace, options) in gallery::all() {
         let (scene, written) = (Scene::of(&trace, &options), draw(&trace, &options));
         let svg = Document::parse(&written).unwrap_or_else(|error| panic!("{name}: {error}"));
         let arrows = of_class(&svg, "arrow");
@@ -34,12 +35,19 @@ fn every_picture_is_well_formed_and_holds_its_scene() {
         }
         let count = |class| of_class(&svg, class).len();
         // The legend has a sample of each as well.
-        let bars = count("waiting") + count("holding");
+        let bars = ["waiting", "holding", "electing", "leading"].map(count).iter().sum::<usize>();
         let samples = scene.legend.iter().filter(|entry| {
-            use conclave_diagram::scene::Sample;
-            matches!(entry.sample, Sample::Waiting | Sample::Holding)
+            matches!(
+                entry.sample,
+                Sample::Waiting | Sample::Holding | Sample::Electing | Sample::Leading
+            )
         });
         assert_eq!(bars, scene.bars.len() + samples.count(), "{name}");
+        let is_note =
+            |kind| !matches!(kind, MarkKind::Crash | MarkKind::Return | MarkKind::Replace);
+        let notes = scene.marks.iter().filter(|mark| is_note(mark.kind)).count();
+        let samples = scene.legend.iter().filter(|it| matches!(it.sample, Sample::Mark(_)));
+        assert_eq!(count("note"), notes + samples.count(), "{name}");
         assert_eq!(count("wait"), scene.waits.len(), "{name}");
         assert_eq!(count("clash"), scene.clashes.len(), "{name}");
         assert_eq!(count("partition"), scene.bands.len(), "{name}");
@@ -88,7 +96,7 @@ fn what_xml_would_misread_comes_out_as_it_went_in() {
 
 #[test]
 fn the_same_trace_is_the_same_picture_to_the_byte() {
-    for (name, trace, options) in gallery::pictures() {
+    for (name, trace, options) in gallery::all() {
         assert_eq!(draw(&trace, &options), draw(&trace.clone(), &options.clone()), "{name}");
     }
 }
@@ -96,17 +104,21 @@ fn the_same_trace_is_the_same_picture_to_the_byte() {
 #[test]
 fn the_bytes_of_all_pictures_are_known() {
     // They are the same on every machine. Who changes them on purpose looks at the gallery first.
-    let pictures = gallery::pictures().into_iter();
-    let written: String = pictures.map(|(_, trace, options)| draw(&trace, &options)).collect();
-    let hash = written.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    assert_eq!(format!("{hash:016x}"), "16b7c47f93c9a0fa");
+    let hash = |pictures: Vec<(&str, Trace, Options)>| {
+        let pictures = pictures.into_iter();
+        let written: String = pictures.map(|(_, trace, options)| draw(&trace, &options)).collect();
+        let hash = written.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{hash:016x}")
+    };
+    assert_eq!(hash(gallery::pictures()), "16b7c47f93c9a0fa");
+    assert_eq!(hash(gallery::elections()), "484f6e8c6e4be039");
 }
 
 #[test]
 fn numbers_have_at_most_two_decimals_but_for_directions() {
-    for (name, trace, options) in gallery::pictures() {
+    for (name, trace, options) in gallery::all() {
         let written = draw(&trace, &options);
         let svg = Document::parse(&written).unwrap();
         for attribute in svg.descendants().flat_map(|node| node.attributes()) {
@@ -136,7 +148,11 @@ fn a_run_without_events_is_a_picture_of_its_processes() {
 /// A trace that keeps none of its promises.
 fn nonsense(seed: u64) -> Trace {
     let mut number = random(seed + 1, 0..u64::MAX);
-    let mut run = Run::new("none", 3);
+    let mut run = match number() % 3 {
+        0 => Run::new("none", 3),
+        1 => Run::election("none", &[7, 3, 9], true),
+        _ => Run::detector(3, number() % 3),
+    };
     if number() > u64::MAX / 2 {
         run = run.network("no such network");
     }
@@ -145,7 +161,7 @@ fn nonsense(seed: u64) -> Trace {
         let message = MessageId(number() % 9);
         let other = Seat(u32::try_from(number() % 5).unwrap());
         let kind = u8::try_from(number() % 256).unwrap();
-        let what = match number() % 17 {
+        let what = match number() % 27 {
             0 => What::Requested,
             1 => What::Entered { fence: Fence(number()) },
             2 => What::Left,
@@ -159,6 +175,16 @@ fn nonsense(seed: u64) -> Trace {
             13 => What::Paused,
             14 => What::Cut { partition: 0, side: Side::Right },
             15 => What::Healed { partition: 0 },
+            16 => What::Replaced,
+            17 => What::Called,
+            18 => What::Electing,
+            19 => What::Elected { leader: other, term: Term(number() % 3) },
+            20 => What::Vacant,
+            21 => What::Suspected { whom: other },
+            22 => What::Trusted { whom: other },
+            23 => What::Read { version: Version(number()), value: number() },
+            24 => What::Wrote { version: Version(number()) },
+            25 => What::Resumed,
             _ => What::WaitsFor { whom: other },
         };
         let at = Time(match number() % 4 {

@@ -1,0 +1,211 @@
+//! What failure detectors trade: completeness for accuracy, point by point.
+//!
+//! A detector that suspects soon errs often, and one that errs rarely notices late. Where the
+//! network keeps a bound that the detector knows, it need not err at all; where there is none, it
+//! can only choose how often.
+
+use anyhow::bail;
+use conclave_algorithms::catalogue::{self, Timing};
+use conclave_core::{Phase, ProcessId, View};
+use conclave_observe::Time;
+use conclave_sim::{Crash, Limits, Network, Stream};
+
+use crate::plan::Plan;
+
+/// What is measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sweep {
+    /// How many processes take part.
+    pub n: u32,
+    /// In which networks.
+    pub networks: Vec<Network>,
+    /// D of heartbeat; where there are none, multiples of what the network's bound is.
+    pub bounds: Vec<Time>,
+    /// The thresholds of phi, in hundredths.
+    pub thresholds: Vec<u32>,
+    /// How many runs for each point.
+    pub runs: u32,
+    /// T.
+    pub beat: Time,
+    /// How long each run is.
+    pub until: Time,
+    /// The seed of the first run; the others follow it.
+    pub seed: u64,
+}
+
+/// What a detector is set to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Setting {
+    /// Heartbeat, with this D.
+    Bound(Time),
+    /// Phi, with this threshold in hundredths.
+    Threshold(u32),
+}
+
+/// One detector with one setting in one network: what all its runs showed together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Point {
+    /// In which network.
+    pub network: Network,
+    /// Of which detector.
+    pub setting: Setting,
+    /// From a crash to a suspicion: the mean, in nanoseconds. `None` if nobody came to suspect.
+    pub mean: Option<f64>,
+    /// From a crash to a suspicion: the longest.
+    pub max: Option<Time>,
+    /// How often somebody who was up was suspected.
+    pub wrong: u64,
+    /// How long processes were up, all together, in seconds.
+    pub up: f64,
+    /// How many deaths somebody had not noticed in the end, counted for each of them.
+    pub missed: u64,
+    /// How many there were to notice, counted likewise.
+    pub deaths: u64,
+    /// How many beats were sent.
+    pub beats: u64,
+}
+
+/// What heartbeat believes, in quarters of what the network's bound is.
+const QUARTERS: [u64; 10] = [1, 2, 4, 6, 8, 12, 20, 32, 52, 80];
+/// A run has so many beats at least: a crash needs one before it and some after it.
+const BEATS_MIN: u64 = 8;
+
+impl Setting {
+    /// The detector's name in the catalogue.
+    pub fn detector(self) -> &'static str {
+        match self {
+            Self::Bound(_) => "heartbeat",
+            Self::Threshold(_) => "phi",
+        }
+    }
+
+    fn timing(self, beat: Time) -> Timing {
+        let beat = Some(beat.as_duration());
+        match self {
+            Self::Bound(bound) => Timing { beat, ..Timing::of(bound.as_duration()) },
+            // It knows no bound.
+            Self::Threshold(phi_hundredths) => {
+                Timing { beat, phi_hundredths, ..Timing::of(Time::DELAY.as_duration()) }
+            }
+        }
+    }
+}
+
+impl Point {
+    /// How often a process suspected somebody wrongly, in a second.
+    pub fn wrong_rate(&self) -> f64 {
+        self.wrong as f64 / self.up
+    }
+}
+
+impl Sweep {
+    /// Whether it makes sense; if not, one line says why.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.beat == Time::ZERO {
+            bail!("--beat must be above 0, e.g. 10ms");
+        }
+        if self.bounds.contains(&Time::ZERO) {
+            bail!("--bounds: a bound must be above 0, e.g. 5ms");
+        }
+        let least = Time(self.beat.0.saturating_mul(BEATS_MIN));
+        if self.until < least {
+            let until = self.until;
+            bail!(
+                "--for {until}ms is too short for beats of {}ms; choose at least {least}ms",
+                self.beat
+            );
+        }
+        Ok(())
+    }
+
+    /// What is tried in that network, each detector's settings in their order.
+    pub fn settings(&self, network: Network) -> Vec<Setting> {
+        let typical = network.typical();
+        let mut bounds = self.bounds.clone();
+        if bounds.is_empty() {
+            bounds = QUARTERS.map(|quarters| Time(typical.0.saturating_mul(quarters) / 4)).to_vec();
+        }
+        let mut thresholds = self.thresholds.clone();
+        bounds.sort_unstable();
+        bounds.dedup();
+        thresholds.sort_unstable();
+        thresholds.dedup();
+        let bounds = bounds.into_iter().map(Setting::Bound);
+        bounds.chain(thresholds.into_iter().map(Setting::Threshold)).collect()
+    }
+
+    /// How many points there are.
+    pub fn len(&self) -> usize {
+        self.networks.iter().map(|&network| self.settings(network).len()).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Measures every point; `progress` is told how many are done.
+    pub fn measure(&self, progress: &mut dyn FnMut(usize)) -> anyhow::Result<Vec<Point>> {
+        let mut points = Vec::new();
+        for &network in &self.networks {
+            for setting in self.settings(network) {
+                points.push(self.point(network, setting)?);
+                progress(points.len());
+            }
+        }
+        Ok(points)
+    }
+
+    fn point(&self, network: Network, setting: Setting) -> anyhow::Result<Point> {
+        let entry = catalogue::find(setting.detector())?;
+        let mut point = Point {
+            network,
+            setting,
+            mean: None,
+            max: None,
+            wrong: 0,
+            up: 0.0,
+            missed: 0,
+            deaths: 0,
+            beats: 0,
+        };
+        let (mut detected, mut total) = (0, 0.0);
+        for run in 0..self.runs {
+            let mut plan = Plan::new(entry, View::dense(1, self.n));
+            let crash = self.crash(run);
+            plan.network = network;
+            plan.timing = setting.timing(self.beat);
+            plan.faults.crashes = vec![crash];
+            plan.until = self.until;
+            plan.limits.patience = Limits::NONE.patience;
+            plan.seed = self.seed.wrapping_add(u64::from(run));
+            let report = plan.run(&mut |_| {})?.outcome.report;
+            let Some(detection) = &report.detection else { continue };
+            let times = &detection.time_to_detect;
+            detected += times.count();
+            total += times.mean().unwrap_or(0.0) * times.count() as f64;
+            point.max = point.max.max(times.max());
+            point.wrong += detection.wrong();
+            point.missed += detection.missed().count() as u64;
+            point.deaths += u64::from(self.n) - 1;
+            point.beats += report.bandwidth.in_phase(Phase::Upkeep);
+            let survivors = f64::from(self.n - 1) * seconds(self.until);
+            point.up += survivors + seconds(crash.at);
+        }
+        point.mean = (detected > 0).then(|| total / detected as f64);
+        Ok(point)
+    }
+
+    /// Who crashes in that run, and when: in its second quarter, so that detectors have learnt
+    /// something before it, and have time to notice after it. The same for every point.
+    fn crash(&self, run: u32) -> Crash {
+        let mut stream = Stream::new(self.seed.wrapping_add(u64::from(run)), "sweep");
+        let process = u32::try_from(stream.below(u64::from(self.n))).unwrap_or(0) + 1;
+        let at = stream.between(Time(self.until.0 / 4), Time(self.until.0 / 2));
+        Crash { process: ProcessId(process), at }
+    }
+}
+
+fn seconds(time: Time) -> f64 {
+    time.0 as f64 / 1e9
+}

@@ -1,0 +1,131 @@
+//! Curves, read back.
+
+use conclave_diagram::plot::{Curve, Panel, Plot, Value, plot};
+use roxmltree::{Document, Node};
+
+fn value(across: u64, up: u64, label: &str) -> Value {
+    Value { across: across * 1_000_000, up, label: label.into() }
+}
+
+fn trade() -> Plot {
+    let panel = |title: &str, factor: u64| Panel {
+        title: title.into(),
+        curves: vec![
+            Curve {
+                name: "heartbeat <D>".into(),
+                points: vec![
+                    value(10, 20_000_000 * factor, "D=1"),
+                    value(20, 500_000 * factor, "D=5"),
+                    value(80, 0, "D=50"),
+                ],
+            },
+            Curve {
+                name: "phi".into(),
+                points: vec![value(12, 9_000_000, "phi=1"), value(31, 30_000, "phi=8")],
+            },
+        ],
+    };
+    Plot {
+        title: "The trade".into(),
+        across: "time to detect, in ms".into(),
+        up: "wrong suspicions".into(),
+        panels: vec![panel("sync", 1), panel("exponential", 3)],
+        caption: vec!["A line below.".into()],
+    }
+}
+
+fn of_class<'a>(svg: &'a Document<'_>, class: &str) -> Vec<Node<'a, 'a>> {
+    svg.descendants().filter(|node| node.attribute("class") == Some(class)).collect()
+}
+
+/// Where the markers of a curve are, from left to right as they were given.
+fn markers(curve: Node<'_, '_>) -> Vec<(f64, f64)> {
+    let number = |node: Node<'_, '_>, name| node.attribute(name).and_then(|it| it.parse().ok());
+    let markers = curve.children().filter(|node| node.attribute("class") == Some("marker"));
+    markers
+        .map(|node| match (number(node, "cx"), number(node, "cy")) {
+            (Some(x), Some(y)) => (x, y),
+            _ => {
+                // The corners of a square: its first is half a marker up and to the left.
+                let path = node.attribute("d").unwrap().trim_start_matches('M');
+                let (x, rest) = path.split_once(' ').unwrap();
+                let y = rest.split_once(' ').unwrap().0;
+                (x.parse::<f64>().unwrap() + 5.0, y.parse::<f64>().unwrap() + 5.0)
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn every_panel_has_every_curve_and_every_point() {
+    let written = plot(&trade());
+    let svg = Document::parse(&written).unwrap();
+    let curves = of_class(&svg, "curve");
+    let points: Vec<usize> = curves.iter().map(|&curve| markers(curve).len()).collect();
+    assert_eq!(points, [3, 2, 3, 2]);
+    assert_eq!(of_class(&svg, "panel").len(), 2);
+    let names: Vec<_> =
+        curves.iter().map(|curve| curve.first_element_child().unwrap().text().unwrap()).collect();
+    assert_eq!(names, ["heartbeat <D>", "phi", "heartbeat <D>", "phi"]);
+}
+
+#[test]
+fn larger_is_further_right_and_further_up_and_zero_is_below_everything() {
+    let written = plot(&trade());
+    let svg = Document::parse(&written).unwrap();
+    let [left, phi, right, _] = of_class(&svg, "curve")[..] else { panic!("four curves") };
+    let (left, phi, right) = (markers(left), markers(phi), markers(right));
+    assert!(left[0].0 < left[1].0 && left[1].0 < left[2].0, "{left:?}");
+    assert!(left[0].1 < left[1].1 && left[1].1 < left[2].1, "{left:?}");
+    assert!(left[2].1 > phi[1].1 + 20.0, "zero is apart: {left:?} {phi:?}");
+    assert!(right[0].1 < left[0].1, "panels have the same scale: {left:?} {right:?}");
+    // A factor of two is as wide anywhere: 10 to 20, and 20 to 80 is two of them.
+    let (once, twice) = (left[1].0 - left[0].0, left[2].0 - left[1].0);
+    assert!((twice - 2.0 * once).abs() < 0.5, "{once} {twice}");
+}
+
+#[test]
+fn axes_points_and_legend_are_labelled() {
+    let written = plot(&trade());
+    let svg = Document::parse(&written).unwrap();
+    let texts: Vec<_> = svg
+        .descendants()
+        .filter(|node| node.has_tag_name("text"))
+        .map(|node| node.text().unwrap())
+        .collect();
+    let count = |words: &str| texts.iter().filter(|text| **text == words).count();
+    for (words, times) in [
+        ("The trade", 1),
+        ("sync", 1),
+        ("time to detect, in ms", 2),
+        ("wrong suspicions", 1),
+        ("D=50", 2),
+        ("phi=8", 2),
+        ("heartbeat <D>", 1),
+        ("0", 2),
+        ("0.1", 2),
+        ("50", 2),
+        ("A line below.", 1),
+    ] {
+        assert_eq!(count(words), times, "{words}: {texts:?}");
+    }
+}
+
+#[test]
+fn without_a_zero_there_is_no_row_for_it() {
+    let mut trade = trade();
+    for curve in trade.panels.iter_mut().flat_map(|panel| &mut panel.curves) {
+        curve.points.retain(|value| value.up > 0);
+    }
+    let written = plot(&trade);
+    let svg = Document::parse(&written).unwrap();
+    assert!(svg.descendants().all(|node| node.text() != Some("0")));
+}
+
+#[test]
+fn the_same_figures_are_the_same_picture_and_no_figures_are_a_picture_too() {
+    assert_eq!(plot(&trade()), plot(&trade().clone()));
+    for empty in [Plot::default(), Plot { panels: vec![Panel::default()], ..trade() }] {
+        assert!(Document::parse(&plot(&empty)).is_ok());
+    }
+}
