@@ -11,7 +11,7 @@ pub fn reason(done: &Done) -> String {
     let id = |seat: Seat| done.view.at(seat);
     judged(&done.outcome.report, done.plan.entry.promises.ordering(), id)
         .or_else(|| done.outcome.diagnosis.as_ref().map(|diagnosis| diagnosis.sentence(id)))
-        .unwrap_or_else(|| ended(&done.outcome.report))
+        .unwrap_or_else(|| ended(&done.outcome.report, id))
 }
 
 /// The sentence of a report by itself; `None` where only a diagnosis can tell more.
@@ -112,9 +112,9 @@ fn detection(
 }
 
 /// What there is to say when nothing went wrong, or nobody knows why.
-pub fn ended(report: &Report) -> String {
+pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
     if let Some(elections) = &report.elections {
-        return ended_election(report, elections);
+        return ended_election(report, elections, id);
     }
     if report.detection.is_some() && report.verdict == Verdict::Ok {
         return "every death was noticed, and nobody else was suspected".into();
@@ -133,10 +133,16 @@ pub fn ended(report: &Report) -> String {
     }
 }
 
-fn ended_election(report: &Report, elections: &Elections) -> String {
+fn ended_election(
+    report: &Report,
+    elections: &Elections,
+    id: impl Fn(Seat) -> ProcessId,
+) -> String {
     let decisions = elections.deciding.decisions();
     match (report.verdict, elections.leader()) {
-        (Verdict::Ok, Some(_)) => "one leads, and all that are up know which".into(),
+        (Verdict::Ok, Some(leader)) => {
+            format!("{} leads, and all that are up know it", id(leader))
+        }
         (Verdict::Ok, None) if decisions == 0 => {
             "nobody was elected, and nobody asked for it".into()
         }

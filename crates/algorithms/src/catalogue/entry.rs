@@ -76,7 +76,7 @@ pub enum SeatingError {
     #[error(transparent)]
     DuplicateId(#[from] DuplicateId),
     /// The coordinator's name given to another.
-    #[error("process {0} is the coordinator; give the others other ids")]
+    #[error("process {0} is the coordinator or the store; give the others other ids")]
     CoordinatorTaken(ProcessId),
     /// Voting sets that do not exist.
     #[error(transparent)]

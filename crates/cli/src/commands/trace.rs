@@ -37,7 +37,7 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let reason = sentence::judged(&report, promises_order, id)
         .or_else(|| diagnosis.map(|diagnosis| diagnosis.sentence(id)))
         .or_else(|| (ending == Ending::BudgetSpent).then(|| sentence::cut_off(&report)))
-        .unwrap_or_else(|| sentence::ended(&report));
+        .unwrap_or_else(|| sentence::ended(&report, id));
     let mut out = anstream::stdout().lock();
     if args.explain {
         explain::explain(&trace, &mut out)?;
