@@ -23,7 +23,8 @@ pub(crate) enum Deed<P: Protocol> {
     Sent(u32, P::Message),
     /// It told its application.
     Told(P::Notice),
-    /// It set a timer, to run out after that time or, if it may vary, at the latest after the other.
+    /// It set a timer, to run out after that time or, if it may vary, at the latest after the
+    /// other.
     Set(P::Timer, Duration, Duration),
     /// It cancelled a timer.
     Cancelled(P::Timer),

@@ -5,7 +5,7 @@ use conclave_algorithms::quorum::Construction;
 use conclave_cli::experiment;
 use conclave_cli::plan::{Done, Plan};
 use conclave_core::{ProcessId, View};
-use conclave_observe::{Time, Verdict};
+use conclave_observe::{Elections, Time, Verdict};
 
 /// A run of these ids, called by those at the start.
 fn plan(algorithm: &str, ids: &[u32], callers: &[u32]) -> Plan {
@@ -25,7 +25,7 @@ fn run(plan: Plan) -> Done {
 fn elected(done: &Done) -> (u32, Vec<u64>) {
     let report = &done.outcome.report;
     assert_eq!(report.verdict, Verdict::Ok, "{}", conclave_cli::sentence::reason(done));
-    let leader = report.elections.as_ref().and_then(|it| it.leader()).expect("all agree");
+    let leader = report.elections.as_ref().and_then(Elections::leader).expect("all agree");
     (done.view.at(leader).0, report.bandwidth.by_kind().map(|(_, count)| count).collect())
 }
 

@@ -10,7 +10,7 @@ use conclave_core::{Promises, View};
 use conclave_diagram::Options;
 use conclave_diagram::scene::{BarKind, Scene};
 use conclave_observe::trace::json;
-use conclave_observe::{JudgeOrdering, Report, What};
+use conclave_observe::{Elections, JudgeOrdering, Report, What};
 use conclave_sim::Recording;
 use serde_json::Value;
 
@@ -205,7 +205,7 @@ fn a_trace_judged_again_has_the_same_measures() {
         assert_eq!(again.bandwidth.handled(), live.bandwidth.handled(), "{}", entry.name);
         assert_eq!(again.delays, live.delays, "{}", entry.name);
         assert_eq!(again.fairness, live.fairness, "{}", entry.name);
-        let leader = |report: &Report| report.elections.as_ref().and_then(|it| it.leader());
+        let leader = |report: &Report| report.elections.as_ref().and_then(Elections::leader);
         assert_eq!(leader(&again), leader(live), "{}", entry.name);
         let turnaround =
             |report: &Report| report.elections.as_ref().and_then(|it| it.last_turnaround);

@@ -70,7 +70,7 @@ fn world(entry: &'static Entry, seed: u64) -> Plan {
 fn crashes(n: u32, plan: &Plan, stream: &mut Stream) -> Vec<Crash> {
     let count = stream.below(n.min(4).into());
     let first = stream.below(n.into());
-    let span = plan.timing.beat().as_nanos() as u64 * 12;
+    let span = Time::of(12 * plan.timing.beat()).0;
     let crash = |number: u64, stream: &mut Stream| Crash {
         process: ProcessId(u32::try_from(1 + (first + number) % u64::from(n)).unwrap()),
         at: Time(stream.below(span)),

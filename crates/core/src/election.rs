@@ -52,7 +52,8 @@ pub enum Notice {
         /// As which state.
         version: Version,
     },
-    /// This process does not lead, or no longer: what was asked of it was not done, or nobody knows.
+    /// This process does not lead, or no longer: what was asked of it was not done, or nobody
+    /// knows.
     Refused,
 }
 

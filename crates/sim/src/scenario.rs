@@ -241,7 +241,8 @@ mod tests {
         let text = "# all of them\n\
             ids 3, 5, 6\nnetwork uniform:1ms..2ms\nchannels any\nhold 10ms\nclock 5 101\n\
             holder 6\nrequest 5@4ms hold 2ms # late\nrequest 3@0ms\ncrash 3@40ms\n\
-            call 6@2ms\ncall 3@1ms\ndead 6\nreplace 6@9ms\ndrift 5=1.3\nreturn 3@90ms\npause 5@10ms..30ms\npartition 3/5,6@1ms..2ms\nloss 0.05\n\
+            call 6@2ms\ncall 3@1ms\ndead 6\nreplace 6@9ms\ndrift 5=1.3\nreturn 3@90ms\n\
+            pause 5@10ms..30ms\npartition 3/5,6@1ms..2ms\nloss 0.05\n\
             duplicate 0.01\n";
         let scenario: Scenario = text.parse().unwrap();
         assert_eq!(scenario.view, Some(View::new([3, 5, 6].map(ProcessId)).unwrap()));

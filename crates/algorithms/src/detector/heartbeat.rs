@@ -19,8 +19,8 @@
 //! **Why no live one is suspected.** Of all its beats that have arrived, let the latest be the one
 //! sent at time s. The silence is counted from an arrival no earlier than s. The next beat is sent
 //! at s + T and arrives by s + T + D, and a message is taken in before a timer that runs out at the
-//! same time. Before the first beat, silence is counted from the own start: those who start together
-//! beat at once, and one that comes back hears of all others within T + D.
+//! same time. Before the first beat, silence is counted from the own start: those who start
+//! together beat at once, and one that comes back hears of all others within T + D.
 //!
 //! **Why a dead one is.** Who crashes at time c sent its last beat at c at the latest. It arrives
 //! by c + D, and T + D later the silence has lasted too long: by c + T + 2D.

@@ -3,14 +3,14 @@
 //! **Idea.** Beats as with the heartbeat, every T. Whoever receives them keeps the last times
 //! between two of them, of each sender apart, and takes these for normally distributed. A silence
 //! that has lasted for t is as suspicious as it is unlikely: `phi(t) = -log10(P(interval > t))`. At
-//! phi 1 one suspicion in ten is wrong, at phi 8 one in a hundred million. Who reaches the threshold
-//! is suspected. A beat of a suspect clears it.
+//! phi 1 one suspicion in ten is wrong, at phi 8 one in a hundred million. Who reaches the
+//! threshold is suspected. A beat of a suspect clears it.
 //!
-//! **Without polling.** Of a normal distribution phi depends only on how many standard deviations
-//! t is above the mean. So the threshold is a number of deviations z, found once by bisection, and
+//! **Without polling.** Of a normal distribution phi depends only on how many standard deviations t
+//! is above the mean. So the threshold is a number of deviations z, found once by bisection, and
 //! with every beat the one timer is set to the time at which phi will cross it: mean + z times
-//! deviation. Steps compute with integers alone, and the one use of logarithms is portable: a run is
-//! the same on every machine.
+//! deviation. Steps compute with integers alone, and the one use of logarithms is portable: a run
+//! is the same on every machine.
 //!
 //! **Assumes** no bound, and cannot be perfect without one: it errs as rarely as its threshold says
 //! if delays are distributed as it believes. Channels need not be FIFO.
@@ -21,10 +21,10 @@
 //!
 //! **Cost.** N(N-1) messages every T.
 //!
-//! **Details.** Until three intervals are known, it expects T with a deviation of T/4. The deviation
-//! is never taken for less than T/10: a network that was perfectly regular so far does not make it
-//! nervous. An interval counts for at most twice what it was allowed to last: errors are learnt
-//! from, and one long outage does not make it blind.
+//! **Details.** Until three intervals are known, it expects T with a deviation of T/4. The
+//! deviation is never taken for less than T/10: a network that was perfectly regular so far does
+//! not make it nervous. An interval counts for at most twice what it was allowed to last: errors
+//! are learnt from, and one long outage does not make it blind.
 //!
 //! **Source.** N. Hayashibara, X. Defago, R. Yared, T. Katayama, *The phi Accrual Failure
 //! Detector*, SRDS 2004; the first estimate and the least deviation are as in Akka.

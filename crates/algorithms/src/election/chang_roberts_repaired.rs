@@ -4,9 +4,9 @@
 //!
 //! **Idea.** Everybody keeps a roll: of each member how often it died and came back, as far as is
 //! known. Those alive by the roll are the ring, and in it the plain algorithm runs. The detector's
-//! word changes the roll. A changed roll is another ring: the plain algorithm starts anew in it, and
-//! whoever took part in an election that has not ended calls another. So does one whose leader is
-//! dead, or smaller than somebody who is alive.
+//! word changes the roll. A changed roll is another ring: the plain algorithm starts anew in it,
+//! and whoever took part in an election that has not ended calls another. So does one whose leader
+//! is dead, or smaller than somebody who is alive.
 //!
 //! **Assumes** a perfect detector: a synchronous system whose bound is known; and FIFO channels, as
 //! the plain one does.
@@ -27,12 +27,13 @@
 //!
 //! **Why it ends.** A roll only grows, and grows with a crash or a return alone, so there is a last
 //! one. No live process drops a message of the last roll: it has that roll or learns it. So among
-//! those who live, the plain algorithm runs from there on, and it ends. **Why it begins**: who takes
-//! part in an election of an older roll waits for a message which is lost with the dead, or dropped.
-//! Its sender learns that by its own detector or by the news, and begins again under a larger roll;
-//! that goes round to everybody. **Why all agree**: the largest id of a ring has passed everybody in
-//! it, so they all took part. Who has not heard of its election when the roll changes calls anew,
-//! and so does who has heard, if that leader is dead. A leader that is alive is the largest of all.
+//! those who live, the plain algorithm runs from there on, and it ends. **Why it begins**: who
+//! takes part in an election of an older roll waits for a message which is lost with the dead, or
+//! dropped. Its sender learns that by its own detector or by the news, and begins again under a
+//! larger roll; that goes round to everybody. **Why all agree**: the largest id of a ring has
+//! passed everybody in it, so they all took part. Who has not heard of its election when the roll
+//! changes calls anew, and so does who has heard, if that leader is dead. A leader that is alive is
+//! the largest of all.
 //!
 //! **Return.** A process that comes back has lost what it knew, and a message perhaps with it. It
 //! adds its return to the roll (it persists its own row for that), and calls an election. Others

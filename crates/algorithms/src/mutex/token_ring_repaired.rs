@@ -31,11 +31,11 @@
 //! **Source.** G. Le Lann, *Distributed Systems: Towards a Formal Approach*, IFIP Congress 1977,
 //! has the token regenerated after a failure; the census is in the manner of a view change.
 //!
-//! **Why it is safe.** From its answer until the new ring is installed, a process enters no more. So
-//! when all have told, nobody is in but the one who said so. That one has the new token, which it
-//! passes on when it leaves, or at once if it has left meanwhile; older tokens are taken by nobody.
-//! A census that not all have answered installs nothing; an install of an older epoch than was last
-//! answered is ignored.
+//! **Why it is safe.** From its answer until the new ring is installed, a process enters no more.
+//! So when all have told, nobody is in but the one who said so. That one has the new token, which
+//! it passes on when it leaves, or at once if it has left meanwhile; older tokens are taken by
+//! nobody. A census that not all have answered installs nothing; an install of an older epoch than
+//! was last answered is ignored.
 //!
 //! **Live.** Who is dead, and is a member still, or began a census that has not ended, is the
 //! business of the next live member after it. Everybody asks itself whether that is its own
@@ -44,11 +44,12 @@
 //! dies, that is again the business of the next.
 //!
 //! **Return.** A process that comes back has lost what it knew, and perhaps the token. First it is
-//! silent for D: then all others have heard its beat, and nobody takes one for dead that takes part.
-//! Then it takes a census itself, above all that it was asked in meanwhile. It is in no ring before
-//! one that it has answered is installed, and until then it asks again above every newer epoch that
-//! it is told of: it may have slept through the asking, and then others wait for its answer. A
-//! suspect that is trusted again is the business of the next live member after it, as a dead one is.
+//! silent for D: then all others have heard its beat, and nobody takes one for dead that takes
+//! part. Then it takes a census itself, above all that it was asked in meanwhile. It is in no ring
+//! before one that it has answered is installed, and until then it asks again above every newer
+//! epoch that it is told of: it may have slept through the asking, and then others wait for its
+//! answer. A suspect that is trusted again is the business of the next live member after it, as a
+//! dead one is.
 
 use alloc::vec;
 use alloc::vec::Vec;

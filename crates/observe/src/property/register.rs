@@ -1,11 +1,11 @@
-//! Safety of the value that leaders keep, judged by the values themselves: there is one order of all
-//! reads and writes, in which each lies between its question and its answer, and in which every read
-//! finds what was written last.
+//! Safety of the value that leaders keep, judged by the values themselves: there is one order of
+//! all reads and writes, in which each lies between its question and its answer, and in which every
+//! read finds what was written last.
 //!
-//! Every value is written once, so it is enough to look at what belongs to each value: its write and
-//! its reads (Gibbons and Korach, *Testing Shared Memories*, 1997). If one of these ended before
-//! another began, the value was there all the time in between, and no other can have been: such
-//! times must not overlap, and no other value can have come and gone within one.
+//! Every value is written once, so it is enough to look at what belongs to each value: its write
+//! and its reads (Gibbons and Korach, *Testing Shared Memories*, 1997). If one of these ended
+//! before another began, the value was there all the time in between, and no other can have been:
+//! such times must not overlap, and no other value can have come and gone within one.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
