@@ -80,13 +80,12 @@ impl<P: Protocol> Probe<P> {
 
     /// Its clock goes on to that reading.
     pub(crate) fn clock_shows(&mut self, now: Duration) {
-        self.out.set_now(now);
+        self.out.set_now(u64::try_from(now.as_nanos()).unwrap());
     }
 
     /// Whether an input would change nothing at all.
     pub(crate) fn ignores(&self, input: Input<P>) -> bool {
-        let (mut process, mut out) = (self.process.clone(), Effects::new());
-        out.set_now(self.out.now());
+        let (mut process, mut out) = (self.process.clone(), self.out.inner());
         process.on(input, &mut out);
         process == self.process && out.is_empty()
     }

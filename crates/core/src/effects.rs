@@ -44,13 +44,14 @@ pub enum Effect<P: Protocol> {
 pub struct Effects<P: Protocol> {
     list: Vec<Effect<P>>,
     rules: Option<Vec<&'static str>>,
-    now: Duration,
+    /// In nanoseconds: a runner says it before every step, and few protocols ask.
+    clock: u64,
 }
 
 impl<P: Protocol> Effects<P> {
     /// An empty buffer that forgets which rules fired.
     pub fn new() -> Self {
-        Self { list: Vec::new(), rules: None, now: Duration::ZERO }
+        Self { list: Vec::new(), rules: None, clock: 0 }
     }
 
     /// An empty buffer that remembers which rules fired, for [`take_rules`](Self::take_rules).
@@ -62,7 +63,11 @@ impl<P: Protocol> Effects<P> {
     /// remembers rules if this one does.
     #[inline]
     pub fn inner<Q: Protocol>(&self) -> Effects<Q> {
-        Effects { list: Vec::new(), rules: self.rules.as_ref().map(|_| Vec::new()), now: self.now }
+        Effects {
+            list: Vec::new(),
+            rules: self.rules.as_ref().map(|_| Vec::new()),
+            clock: self.clock,
+        }
     }
 
     /// Adds the rules that fired in a part, after those that fired so far.
@@ -132,13 +137,13 @@ impl<P: Protocol> Effects<P> {
     /// differences of one process's own readings mean anything.
     #[inline]
     pub fn now(&self) -> Duration {
-        self.now
+        Duration::from_nanos(self.clock)
     }
 
     /// Says what that clock shows: a runner does, before each step.
     #[inline]
-    pub fn set_now(&mut self, now: Duration) {
-        self.now = now;
+    pub fn set_now(&mut self, nanoseconds: u64) {
+        self.clock = nanoseconds;
     }
 
     /// Says which rule fired, as a sentence whose subject is this process. It changes nothing: it

@@ -9,12 +9,18 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
+use conclave_algorithms::catalogue::{Entry, Timing};
+use conclave_algorithms::election::{Bully, ChangRoberts, Chubby, bully, chang_roberts, chubby};
 use conclave_algorithms::mutex::{Answers, Maekawa, RicartAgrawala};
 use conclave_algorithms::quorum::{Construction, VotingSets};
+use conclave_core::election::Election;
 use conclave_core::mutex::{Command, Mutex, Notice};
 use conclave_core::{Effect, Effects, Input, ProcessId, Promises, Protocol, Seat, Start, View};
 use conclave_observe::{Report, Time, Verdict};
-use conclave_sim::{MutexApplication, Network, Setup, Stream, Workload, simulate};
+use conclave_sim::{
+    Call, ElectionApplication, FaultPlan, MutexApplication, Network, Setup, Stream, Workload,
+    simulate,
+};
 
 #[expect(clippy::disallowed_types, reason = "a benchmark measures real time")]
 type Instant = std::time::Instant;
@@ -37,6 +43,16 @@ fn main() {
         let name = network.to_string();
         println!("{name:<24} {bare:>10.1} M/s {full:>10.1} M/s {:>7.2}", full / bare);
     }
+    println!("\nElections, beside that of the unit network; best of {ROUNDS}");
+    let mutex = (0..ROUNDS).map(|_| rate(|| delivered(&ricart_agrawala(Network::Unit))));
+    let mutex = mutex.fold(0.0, f64::max);
+    let line = |name: &str, run: &dyn Fn() -> u64| {
+        let best = (0..ROUNDS).map(|_| rate(run)).fold(0.0, f64::max);
+        println!("{name:<52} {best:>10.1} M/s {:>7.2}", best / mutex);
+    };
+    line("bully, N = 2000, the smallest notices", &|| delivered(&bully(2_000)));
+    line("Chang-Roberts, N = 10000, all start, ids fall", &|| delivered(&chang_roberts(10_000)));
+    line("Chubby style, N = 100, renewed for 20,000 delays", &|| delivered(&chubby(100)));
     println!();
     for entries in [20_000, 200_000] {
         simulated::<RicartAgrawala>(N, &Answers::Replies, Network::Unit, entries);
@@ -71,6 +87,47 @@ fn ricart_agrawala(network: Network) -> Report {
 fn maekawa(n: u32) -> Report {
     let sets = VotingSets::build(Construction::Grid, &View::dense(1, n)).expect("grids fit any N");
     simulated::<Maekawa>(n, &sets, Network::Unit, n.into())
+}
+
+/// The largest is dead, and the smallest notices.
+fn bully(n: u32) -> Report {
+    let config = bully::Config::new(&Timing::of(Duration::from_millis(1)));
+    let faults = FaultPlan { dead: vec![ProcessId(n)], ..FaultPlan::NONE };
+    let view = View::dense(1, n);
+    elected::<Bully>(&bully::ENTRY, &view, &config, &faults, &[Seat(0)], Time::ZERO)
+}
+
+/// Everybody starts, and every id but the largest meets a larger one late: N(N+1)/2 + N messages.
+fn chang_roberts(n: u32) -> Report {
+    let view = View::new((1..=n).rev().map(ProcessId)).expect("they differ");
+    let callers: Vec<Seat> = (0..view.len()).map(Seat::at).collect();
+    let entry = &chang_roberts::PLAIN;
+    let (variant, faults) = (chang_roberts::Variant::Plain, FaultPlan::NONE);
+    elected::<ChangRoberts>(entry, &view, &variant, &faults, &callers, Time::ZERO)
+}
+
+fn chubby(n: u32) -> Report {
+    let config = chubby::Config { lease: Timing::of(Duration::from_millis(1)).lease() };
+    let (view, faults) = (View::dense(1, n), FaultPlan::NONE);
+    let until = Time::delays(20_000);
+    elected::<Chubby>(&chubby::ENTRY, &view, &config, &faults, &[Seat(0)], until)
+}
+
+fn elected<P: Election>(
+    entry: &Entry,
+    view: &View,
+    config: &P::Config,
+    faults: &FaultPlan,
+    callers: &[Seat],
+    until: Time,
+) -> Report {
+    let promises = entry.promises;
+    let setup =
+        Setup::<P> { promises, faults, check_invariants: false, ..Setup::new(view, config) };
+    let candidates = (0..view.len()).map(Seat::at).collect();
+    let calls = callers.iter().map(|&seat| Call { seat, at: Time::ZERO }).collect();
+    let application = ElectionApplication::new(view, candidates, calls, until, 1);
+    simulate(&setup, application, &mut |_| {}).report
 }
 
 fn simulated<P: Mutex>(n: u32, config: &P::Config, network: Network, entries: u64) -> Report {

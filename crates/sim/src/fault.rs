@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
@@ -280,13 +279,14 @@ impl Rate {
     /// As fast as time.
     pub const REAL: Self = Self { millionths: 1_000_000 };
 
-    /// What a clock of this rate shows at that time.
-    pub(crate) fn clock_at(self, now: Time) -> Duration {
+    /// What a clock of this rate shows at that time, in nanoseconds.
+    #[inline]
+    pub(crate) fn clock_at(self, now: Time) -> u64 {
         if self == Self::REAL {
-            return Duration::from_nanos(now.0);
+            return now.0;
         }
         let shows = u128::from(now.0) * u128::from(self.millionths) / 1_000_000;
-        Duration::from_nanos(u64::try_from(shows).unwrap_or(u64::MAX))
+        u64::try_from(shows).unwrap_or(u64::MAX)
     }
 
     /// How long it really takes until a clock of this rate has gone on by `after`.

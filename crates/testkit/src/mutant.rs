@@ -73,8 +73,7 @@ impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
 
     fn start(start: Start<'_, Self::Config, P::Stored>, out: &mut Effects<Self>) -> Self {
         let Start { me, view, holder, clock, arrival, stored, config: (config, hands) } = start;
-        let mut inner = Effects::new();
-        inner.set_now(out.now());
+        let mut inner = out.inner();
         let start = Start { me, view, holder, clock, arrival, stored, config };
         let process = hands.0.start(start, &mut inner);
         put(inner.drain(), out);
@@ -88,8 +87,7 @@ impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
             Input::Timer(timer) => Input::Timer(timer),
             Input::Detector(word) => Input::Detector(word),
         };
-        let mut inner = Effects::new();
-        inner.set_now(out.now());
+        let mut inner = out.inner();
         self.hands.0.on(&mut self.process, input, &mut inner);
         put(inner.drain(), out);
     }

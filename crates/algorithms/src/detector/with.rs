@@ -272,7 +272,7 @@ mod tests {
         let (mut both, mut out) = started(None);
         out.drain().for_each(drop);
         out.take_rules();
-        out.set_now(Duration::from_millis(11));
+        out.set_now(11_000_000);
         let silence = heartbeat::Timer::Silence(ProcessId(3));
         let said = step(&mut both, Input::Timer(Timer::Detector(silence)), &mut out);
         let word = detector::Notice::Suspects(ProcessId(3));

@@ -140,7 +140,7 @@ impl<P: Election> Rehearsal<P> {
     fn input(&mut self, id: ProcessId, input: Input<P>) {
         let Some(process) = self.processes.get_mut(&id) else { return };
         let mut out = Effects::new();
-        out.set_now(self.now);
+        out.set_now(u64::try_from(self.now.as_nanos()).unwrap());
         process.on(input, &mut out);
         assert_eq!(process.invariants(), Ok(()));
         self.perform(id, &mut out);
