@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use conclave_algorithms::quorum::Construction;
+use conclave_core::ProcessId;
 use conclave_observe::Time;
 use conclave_sim::{
     Crash, Drift, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
@@ -224,14 +225,14 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Elections and detectors")]
 pub struct ElectionArgs {
-    /// Who calls an election at the start [default: the first that is up]
-    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id, conflicts_with = "scenario")]
-    pub initiators: Option<Vec<u32>>,
+    /// Who calls an election, and when if not at the start [default: the first that is up]
+    #[arg(long, value_name = "ID[@TIME],...", value_delimiter = ',', value_parser = call, conflicts_with = "scenario")]
+    pub initiators: Option<Vec<(ProcessId, Time)>>,
     /// Go on at least that long [default: until the last fault is over; detectors: 20 beats more]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub until: Option<Time>,
     /// Let every process read or write the value that leaders keep, with that mean time in between
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
     pub ask_every: Option<Time>,
 }
 
@@ -240,28 +241,28 @@ pub struct ElectionArgs {
 #[command(next_help_heading = "Timers, where the algorithm has them")]
 pub struct TimingArgs {
     /// D: how long a message takes at most, as the members believe [default: as the network says]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
     pub bound: Option<Time>,
     /// T of the bully: how long an answer is waited for [default: 2 D]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
     pub answer_timeout: Option<Time>,
     /// T' of the bully: how long the announcement is waited for after an answer [default: 5 D]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
     pub announcement_timeout: Option<Time>,
     /// Let the bully strike the dead coordinator from those it asks
     #[arg(long)]
     pub skip_dead: bool,
     /// T of detectors: the time from beat to beat [default: 10 D]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
     pub beat: Option<Time>,
     /// The threshold of the accrual detector, from 0.1 to 20 [default: 8]
     #[arg(long, value_name = "PHI", value_parser = phi)]
     pub phi: Option<u32>,
     /// How long a master leads without a word from a majority [default: 20 D]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
     pub lease: Option<Time>,
     /// After how long without a word the store closes a session [default: 30 D]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
     pub session: Option<Time>,
 }
 
@@ -423,6 +424,24 @@ pub const MEMBERS_MAX: u32 = 100_000;
 
 fn id(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| "an id is a whole number, e.g. 3".to_owned())
+}
+
+/// `3`, at the start, or `3@20ms`.
+fn call(text: &str) -> Result<(ProcessId, Time), String> {
+    let (who, at) = match text.split_once('@') {
+        Some((who, at)) => (who, parse_duration(at).map_err(|error| error.to_string())?),
+        None => (text, Time::ZERO),
+    };
+    Ok((ProcessId(id(who)?), at))
+}
+
+/// Long enough that a quarter of it is still something.
+fn positive(text: &str) -> Result<Time, String> {
+    match parse_duration(text) {
+        Ok(time) if time >= Time(1_000) => Ok(time),
+        Ok(_) => Err("a time of at least 1us is needed here, e.g. 5ms".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// In hundredths, so that it is a whole number.

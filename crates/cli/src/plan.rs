@@ -203,8 +203,12 @@ impl Plan {
             }
         }
         if !self.calls.is_empty() && self.calls != self.default_calls() {
-            let ids: Vec<_> = self.calls.iter().map(|(id, _)| id.to_string()).collect();
-            say(&format!("--initiators {}", ids.join(",")));
+            let call = |&(id, at): &(ProcessId, Time)| match at {
+                Time::ZERO => id.to_string(),
+                _ => format!("{id}@{at}ms"),
+            };
+            let calls: Vec<_> = self.calls.iter().map(call).collect();
+            say(&format!("--initiators {}", calls.join(",")));
         }
         for word in self.timing_words() {
             say(&word);

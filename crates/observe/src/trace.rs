@@ -4,7 +4,7 @@
 pub mod json;
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -72,21 +72,21 @@ impl Trace {
         let Header { members, promises, .. } = &self.header;
         let mut judge = Judge::new(members, &kinds, ordering, *promises);
         let mut calls = CallsInFlight::default();
-        let (mut paused, mut now) = (0_usize, Time::ZERO);
+        let (mut paused, mut now) = (BTreeSet::new(), Time::ZERO);
         for record in &self.records {
             // What a step does is not over before the next one begins.
-            if begins_a_step(&record.event) && calls.is_empty() && paused == 0 {
+            if begins_a_step(&record.event) && calls.is_empty() && paused.is_empty() {
                 judge.on_quiet(now);
             }
             now = record.event.at;
             judge.on(&record.event);
             match record.event.what {
-                What::Paused => paused += 1,
-                What::Resumed => paused = paused.saturating_sub(1),
+                What::Paused => drop(paused.insert(record.event.seat)),
+                What::Resumed | What::Crashed => drop(paused.remove(&record.event.seat)),
                 what => calls.on(what, record.event.seat, &self.header.kinds),
             }
         }
-        if calls.is_empty() && paused == 0 {
+        if calls.is_empty() && paused.is_empty() {
             judge.on_quiet(now);
         }
         judge

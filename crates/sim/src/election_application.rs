@@ -39,7 +39,11 @@ pub struct Call {
 struct Place {
     is_up: bool,
     leader: Option<ProcessId>,
+    takes_part: bool,
 }
+
+/// How long it waits for somebody to begin an election.
+const PATIENCE: Time = Time::delays(10_000);
 
 impl ElectionApplication {
     /// These calls, by `candidates` out of the view; it goes on at least `until` then.
@@ -56,7 +60,7 @@ impl ElectionApplication {
             until,
             asks_every: None,
             stream: Stream::new(seed, "workload"),
-            places: vec![Place { is_up: true, leader: None }; view.len()],
+            places: vec![Place { is_up: true, leader: None, takes_part: false }; view.len()],
             candidates,
             value: 0,
         }
@@ -83,12 +87,21 @@ impl ElectionApplication {
         desk.order(seat, command, after);
     }
 
+    /// Whether nobody who is up knows of a leader, or of an election.
+    fn nobody_takes_part(&self) -> bool {
+        let places = self.candidates.iter().map(|seat| self.places[seat.index()]);
+        places.filter(|place| place.is_up).all(|place| place.leader.is_none() && !place.takes_part)
+    }
+
     /// Whether all candidates that are up were told of the same leader, and it is up.
-    fn is_settled(&self) -> bool {
+    fn is_settled(&self, is_idle: bool) -> bool {
         let places = self.candidates.iter().map(|seat| self.places[seat.index()]);
         let mut up = places.filter(|place| place.is_up);
         // Nobody is up: nobody will ever lead.
         let Some(first) = up.next() else { return true };
+        if first.leader.is_none() && is_idle && self.nobody_takes_part() {
+            return true;
+        }
         let leader = first.leader.and_then(|leader| self.view.seat(leader));
         leader.is_some_and(|seat| self.places[seat.index()].is_up)
             && up.all(|place| place.leader == first.leader)
@@ -111,8 +124,14 @@ impl<P: Election> Application<P> for ElectionApplication {
 
     fn on_notice(&mut self, seat: Seat, notice: &Notice, desk: &mut Desk<Command>) {
         match *notice {
-            Notice::Elected { leader, .. } => self.places[seat.index()].leader = Some(leader),
-            Notice::Vacant | Notice::Electing => self.places[seat.index()].leader = None,
+            Notice::Elected { leader, .. } => {
+                let place = &mut self.places[seat.index()];
+                (place.leader, place.takes_part) = (Some(leader), false);
+            }
+            Notice::Vacant | Notice::Electing => {
+                let place = &mut self.places[seat.index()];
+                (place.leader, place.takes_part) = (None, true);
+            }
             Notice::Read { .. } | Notice::Wrote { .. } | Notice::Refused => {
                 self.ask_later(seat, desk);
             }
@@ -120,7 +139,7 @@ impl<P: Election> Application<P> for ElectionApplication {
     }
 
     fn on_crash(&mut self, seat: Seat) {
-        self.places[seat.index()] = Place { is_up: false, leader: None };
+        self.places[seat.index()] = Place { is_up: false, leader: None, takes_part: false };
     }
 
     fn on_return(&mut self, seat: Seat, desk: &mut Desk<Command>) {
@@ -136,6 +155,8 @@ impl<P: Election> Application<P> for ElectionApplication {
 
     fn is_done(&self, now: Time) -> bool {
         let all_called = self.calls.iter().all(|call| call.at < now);
-        now >= self.until && all_called && self.is_settled()
+        // Where calls died with their callers, nothing comes any more; some begin by themselves.
+        let is_idle = now >= self.until + PATIENCE;
+        now >= self.until && all_called && self.is_settled(is_idle)
     }
 }

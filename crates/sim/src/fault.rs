@@ -157,6 +157,12 @@ pub enum UnknownProcess {
         /// The other.
         second: Pause,
     },
+    /// Two rates for one clock.
+    #[error("the clock of process {process} is given two rates; give it one --drift")]
+    DriftsTwice {
+        /// Whose.
+        process: ProcessId,
+    },
     /// A crash of somebody who is away already.
     #[error("{fault}: process {process} is down already at that time; let it return first")]
     AlreadyDown {
@@ -192,6 +198,11 @@ impl FaultPlan {
         if let Some(drift) = self.drifts.iter().find(|drift| view.seat(drift.process).is_none()) {
             let (fault, process) = (format!("drift {drift}"), drift.process);
             return Err(UnknownProcess::Unknown { fault, process, members: describe(view) });
+        }
+        for (index, drift) in self.drifts.iter().enumerate() {
+            if self.drifts[..index].iter().any(|other| other.process == drift.process) {
+                return Err(UnknownProcess::DriftsTwice { process: drift.process });
+            }
         }
         self.check_pauses()?;
         self.check_order()

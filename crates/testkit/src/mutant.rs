@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
+use std::time::Duration;
 
 use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Start};
 
@@ -93,9 +94,15 @@ impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
     }
 }
 
-/// What a process does about an input.
+/// What a process does about an input, if its clock stands still.
 pub fn step<P: Protocol>(process: &mut P, input: Input<P>) -> Vec<Effect<P>> {
+    step_at(Duration::ZERO, process, input)
+}
+
+/// What a process does about an input when its clock shows that.
+pub fn step_at<P: Protocol>(now: Duration, process: &mut P, input: Input<P>) -> Vec<Effect<P>> {
     let mut out = Effects::new();
+    out.set_now(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
     process.on(input, &mut out);
     out.drain().collect()
 }
@@ -132,7 +139,7 @@ pub fn hears<P: Protocol>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamp
 /// Every message it sends is tampered with.
 pub fn says<P: Protocol>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let mut effects = step(process, input);
+        let mut effects = step_at(out.now(), process, input);
         for effect in &mut effects {
             if let Effect::Send { message, .. } = effect {
                 change(message);
@@ -147,7 +154,7 @@ pub fn loses<P: Protocol>(
     is_lost: impl Fn(&Input<P>, ProcessId, &P::Message) -> bool + Clone,
 ) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let mut effects = step(process, input.clone());
+        let mut effects = step_at(out.now(), process, input.clone());
         effects.retain(|effect| match effect {
             Effect::Send { to, message, .. } => !is_lost(&input, *to, message),
             _ => true,
@@ -162,7 +169,7 @@ pub fn forgets<P: Protocol>(
 ) -> impl Tamper<P> {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
         let before = process.clone();
-        let effects = step(process, input.clone());
+        let effects = step_at(out.now(), process, input.clone());
         if is_forgotten(&input, &effects) {
             *process = before;
         }
@@ -172,9 +179,18 @@ pub fn forgets<P: Protocol>(
 
 /// Nothing that it keeps survives a crash.
 pub fn persists_nothing<P: Protocol>() -> impl Tamper<P> {
-    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let mut effects = step(process, input);
+    does(|_: &Input<P>, effects: &mut Vec<Effect<P>>| {
         effects.retain(|effect| !matches!(effect, Effect::Persist(_)));
+    })
+}
+
+/// What it does is tampered with.
+pub fn does<P: Protocol>(
+    change: impl Fn(&Input<P>, &mut Vec<Effect<P>>) + Clone,
+) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone {
+    move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
+        let mut effects = step_at(out.now(), process, input.clone());
+        change(&input, &mut effects);
         put(effects, out);
     }
 }

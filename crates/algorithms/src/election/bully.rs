@@ -8,7 +8,7 @@
 //! it in its turn, and the announcement of the largest is all there is to wait for.
 //!
 //! **Assumes** a synchronous system: every message arrives within D, and the members know D. Ids
-//! are never reused by another process. Channels need not be FIFO.
+//! are never reused by another process, and nobody comes back during an election. Channels need not be FIFO.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
@@ -19,6 +19,7 @@
 //! | timer | runs out | means |
 //! | --- | --- | --- |
 //! | `Answer` (T, by default 2D) | after the call | nobody larger lives |
+//! | `Settled` (T) | after an announcement | elections that crossed it have arrived |
 //! | `Announcement` (T', by default 5D) | after an answer | who answered has died: call again |
 //!
 //! **Cost**, with the largest dead. Best, the second largest notices: one election to the dead and
@@ -33,6 +34,13 @@
 //!
 //! **Source.** H. Garcia-Molina, *Elections in a Distributed Computing System*, IEEE Transactions
 //! on Computers C-31(1), 1982, in the form of the textbooks.
+//!
+//! **Settling.** For T = 2D after an announcement, elections are answered and not followed by one's
+//! own. Whoever asks so late asked before the announcement reached it: within D it has that, too,
+//! and its question comes within 2D. Without this rule, where messages take different times, every
+//! election that an announcement crosses begins another one, and those cross it as well: with 16
+//! processes tens of thousands of messages, with 27 more than anybody counted. Whoever asks because
+//! the new leader died at once is answered, hears no announcement, and calls again after T'.
 //!
 //! **Correction.** An election message is always answered, also by one that is calling already. One
 //! copy of the rules answers only on calling; then a process that asks second takes everybody above
@@ -50,9 +58,9 @@
 //!
 //! 1. T < 2D: an answer comes after T, and who asked leads although the larger one lives.
 //! 2. The system is not synchronous: the same, with any T.
-//! 3. An id is reused. A new process with the largest id calls an election as it starts, and leads.
-//!    An announcement of who led in between is still on its way, and those whom it reaches last
-//!    follow that one. (The rule is kept as the textbook has it: whoever announces is believed,
+//! 3. An id is reused, or its process comes back, during an election. With the largest id it leads as
+//!    it starts. An announcement of who led in between is still on its way, and those whom it
+//!    reaches last follow that one. (The rule is kept as the textbook has it: whoever announces is believed,
 //!    also one that is smaller.)
 
 use alloc::vec::Vec;
@@ -82,6 +90,8 @@ pub enum Timer {
     Answer,
     /// T': no announcement will come.
     Announcement,
+    /// T after an announcement: all elections that it crossed have arrived.
+    Settled,
 }
 
 /// What the members agreed on.
@@ -103,6 +113,8 @@ pub struct Bully {
     config: Config,
     /// Who leads, as far as this process knows.
     elected: Option<ProcessId>,
+    /// Whether an announcement was made or heard less than T ago; `Timer::Settled` is set.
+    is_fresh: bool,
     role: Role,
 }
 
@@ -206,6 +218,7 @@ impl Protocol for Bully {
             view: start.view.clone(),
             config: *start.config,
             elected: largest.filter(|_| start.arrival == Arrival::Founding),
+            is_fresh: false,
             role: Role::Bystander,
         };
         if start.arrival == Arrival::Returning {
@@ -235,6 +248,10 @@ impl Protocol for Bully {
             (Role::Yielding, Input::Timer(Timer::Announcement)) => {
                 out.rule("has heard no announcement: who answered has died");
                 self.call(None, out);
+            }
+            (_, Input::Timer(Timer::Settled)) if self.is_fresh => {
+                out.rule("takes the announcement for settled");
+                self.is_fresh = false;
             }
             (_, Input::Message { from, message: Message::Coordinator }) => {
                 out.rule("is told who leads");
@@ -280,7 +297,9 @@ impl Bully {
     fn on_election(&mut self, from: ProcessId, out: &mut Effects<Self>) {
         out.rule("answers: it lives, and is larger");
         out.send(from, Message::Answer);
-        if self.role == Role::Bystander {
+        if self.is_fresh {
+            out.rule("calls none of its own: the announcement is on its way to that one, too");
+        } else if self.role == Role::Bystander {
             self.call(None, out);
         }
     }
@@ -307,6 +326,8 @@ impl Bully {
         }
         self.role = Role::Bystander;
         self.elected = Some(leader);
+        self.is_fresh = true;
+        out.set_timer(Timer::Settled, self.config.answer);
         out.notify(Notice::Elected { leader, term: Term::NONE });
     }
 
@@ -329,6 +350,7 @@ mod tests {
     const IDS: [u32; 6] = [3, 5, 6, 12, 32, 80];
     const NOBODY: [u32; 0] = [];
     const T: Deed<Bully> = Set(Timer::Answer, ANSWER, ANSWER);
+    const SETTLES: Deed<Bully> = Set(Timer::Settled, ANSWER, ANSWER);
     const T_PRIME: Deed<Bully> = Set(Timer::Announcement, ANNOUNCEMENT, ANNOUNCEMENT);
     const ANSWER: Duration = Duration::from_millis(2);
     const ANNOUNCEMENT: Duration = Duration::from_millis(5);
@@ -368,7 +390,7 @@ mod tests {
         let deeds = process(80).command(Command::Call);
         let expected: Vec<_> =
             [3, 5, 6, 12, 32].into_iter().map(|id| Sent(id, Coordinator)).collect();
-        assert_eq!((&deeds[0], &deeds[1..]), (&Told(leads(80)), &expected[..]));
+        assert_eq!((&deeds[..2], &deeds[2..]), (&[SETTLES, Told(leads(80))][..], &expected[..]));
     }
 
     #[test]
@@ -376,7 +398,7 @@ mod tests {
         let mut process = process(6);
         process.command(Command::Call);
         let deeds = process.timer(Timer::Answer);
-        assert_eq!(deeds, [Told(leads(6)), Sent(3, Coordinator), Sent(5, Coordinator)]);
+        assert_eq!(deeds, [SETTLES, Told(leads(6)), Sent(3, Coordinator), Sent(5, Coordinator)]);
         assert!(process.ignores(input(80, Answer)), "it comes too late");
         assert_eq!(process.waits_for(), NOBODY);
     }
@@ -407,30 +429,47 @@ mod tests {
     #[test]
     fn the_leader_answers_an_election_by_its_announcement_too() {
         let deeds = process(80).receive(32, Election);
-        assert_eq!(deeds[..2], [Sent(32, Answer), Told(leads(80))]);
-        assert_eq!(deeds.len(), 2 + 5);
+        assert_eq!(deeds[..3], [Sent(32, Answer), SETTLES, Told(leads(80))]);
+        assert_eq!(deeds.len(), 3 + 5);
     }
 
     #[test]
     fn an_announcement_ends_every_election_and_is_told_each_time() {
         let mut process = process(12);
-        assert_eq!(process.receive(32, Coordinator), [Told(leads(32))]);
-        assert_eq!(process.receive(32, Coordinator), [Told(leads(32))], "once more");
+        assert_eq!(process.receive(32, Coordinator), [SETTLES, Told(leads(32))]);
+        assert_eq!(process.receive(32, Coordinator), [SETTLES, Told(leads(32))], "once more");
 
         process.command(Command::Call);
         let deeds = process.receive(32, Coordinator);
-        assert_eq!(deeds, [Cancelled(Timer::Answer), Told(leads(32))]);
+        assert_eq!(deeds, [Cancelled(Timer::Answer), SETTLES, Told(leads(32))]);
 
         process.command(Command::Call);
         process.receive(80, Answer);
         let deeds = process.receive(80, Coordinator);
-        assert_eq!(deeds, [Cancelled(Timer::Announcement), Told(leads(80))]);
+        assert_eq!(deeds, [Cancelled(Timer::Announcement), SETTLES, Told(leads(80))]);
         assert!(process.ignores(Input::Timer(Timer::Announcement)));
     }
 
     #[test]
+    fn an_election_that_crossed_an_announcement_is_answered_and_begins_no_other() {
+        let mut process = process(12);
+        process.receive(32, Coordinator);
+        assert_eq!(process.receive(6, Election), [Sent(6, Answer)]);
+        process.timer(Timer::Settled);
+        assert_eq!(process.receive(6, Election)[..2], [Sent(6, Answer), Told(Notice::Electing)]);
+        assert!(process.ignores(Input::Timer(Timer::Settled)), "it is settled once");
+    }
+
+    #[test]
+    fn what_the_application_notices_is_called_also_while_an_announcement_settles() {
+        let mut process = process(12);
+        process.receive(32, Coordinator);
+        assert_eq!(process.command(Command::Call)[0], Told(Notice::Electing));
+    }
+
+    #[test]
     fn whoever_announces_is_believed_also_a_smaller_one() {
-        assert_eq!(process(32).receive(12, Coordinator), [Told(leads(12))]);
+        assert_eq!(process(32).receive(12, Coordinator), [SETTLES, Told(leads(12))]);
     }
 
     #[test]
@@ -439,7 +478,7 @@ mod tests {
         assert_eq!(process.began, []);
         assert_eq!(
             process.receive(80, Coordinator),
-            [Told(leads(80))],
+            [SETTLES, Told(leads(80))],
             "until it announces itself"
         );
     }
@@ -449,8 +488,8 @@ mod tests {
         let view = View::new(IDS.map(ProcessId)).unwrap();
         let back = |me| Probe::<Bully>::returning(me, &view, &config(true), None);
         assert_eq!(back(32).began, [Told(Notice::Electing), Sent(80, Election), T]);
-        assert_eq!(back(80).began.len(), 1 + 5);
-        assert_eq!(back(80).began[0], Told(leads(80)));
+        assert_eq!(back(80).began.len(), 2 + 5);
+        assert_eq!(back(80).began[1], Told(leads(80)));
     }
 
     #[test]
@@ -490,7 +529,7 @@ mod tests {
             "a timer says no such thing"
         );
 
-        assert_eq!(process(32).command(Command::Call)[0], Told(leads(32)), "at once");
+        assert_eq!(process(32).command(Command::Call)[1], Told(leads(32)), "at once");
         let deeds = process(32).receive(12, Election);
         assert_eq!(deeds[2], Sent(80, Election), "nor does a message");
     }

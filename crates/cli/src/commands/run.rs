@@ -102,7 +102,7 @@ pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     plan.entries = args.entries.unwrap_or(plan.entries);
     plan.faults = faults(args, &scenario)?;
     plan.calls = match &args.election.initiators {
-        Some(ids) => ids.iter().map(|&id| (ProcessId(id), Time::ZERO)).collect(),
+        Some(calls) => calls.clone(),
         None if args.scenario.is_some() => scenario.calls.clone(),
         None => plan.default_calls(),
     };
@@ -167,6 +167,9 @@ fn faults(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<FaultPlan> {
 
 /// Whether everybody who is named takes part.
 fn check(plan: &Plan, scenario: &Scenario) -> anyhow::Result<()> {
+    if plan.clients.seat(ProcessId(u32::MAX)).is_some() {
+        bail!("{} is no id; ids are from 0 to {}", u32::MAX, u32::MAX - 1);
+    }
     let view = plan.entry.view_of(&plan.clients)?;
     plan.faults.check(&view)?;
     let strangers = plan.calls.iter().map(|&(process, _)| ("call", process));

@@ -48,6 +48,7 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
 fn leader(done: &Done, elections: &Elections) -> String {
     match elections.leader() {
         Some(seat) => done.view.at(seat).to_string(),
+        None if elections.deciding.beliefs().next().is_none() => "nobody is up".into(),
         None if elections.deciding.decisions() == 0 => "nobody was elected".into(),
         None => "not all that are up agree".into(),
     }
