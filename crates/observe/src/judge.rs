@@ -167,7 +167,8 @@ impl Judge {
             event.what,
             What::Entered { .. } | What::Left | What::Elected { .. } | What::Called
         );
-        // What the network does to a message is no news: retries would keep patience alive for ever.
+        // What the network does to a message is no news: retries would keep patience alive for
+        // ever.
         let is_of_a_message = matches!(event.what, What::Lost { .. } | What::Duplicated { .. });
         if (is_fault && !is_of_a_message) || is_first_to_wait || is_turn {
             self.last_progress = event.at;

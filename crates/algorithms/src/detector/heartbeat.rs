@@ -3,9 +3,11 @@
 //! **Idea.** Every process sends a beat to all others at its start, and again every T. Whoever
 //! hears no beat of another for T + D suspects it. A beat of a suspect clears it.
 //!
-//! **Assumes** that every message takes at most D, a bound that all know: a synchronous system.
-//! Channels need not be FIFO. Without the bound it errs both ways: where D is too small, live ones
-//! are suspected; where it is too large, dead ones are believed alive for long.
+//! **Assumes** that every message takes at most D, a bound that all know: a synchronous system. One
+//! that dies and is back before its death was noticed can be suspected until its first beat
+//! arrives, which is right of its earlier life and wrong of this one. Channels need not be FIFO.
+//! Without the bound it errs both ways: where D is too small, live ones are suspected; where it is
+//! too large, dead ones are believed alive for long.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |

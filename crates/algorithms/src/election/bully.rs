@@ -8,7 +8,8 @@
 //! it in its turn, and the announcement of the largest is all there is to wait for.
 //!
 //! **Assumes** a synchronous system: every message arrives within D, and the members know D. Ids
-//! are never reused by another process, and nobody comes back during an election. Channels need not be FIFO.
+//! are never reused by another process, and nobody comes back during an election. Channels need not
+//! be FIFO.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
@@ -60,8 +61,8 @@
 //! 2. The system is not synchronous: the same, with any T.
 //! 3. An id is reused, or its process comes back, during an election. With the largest id it leads as
 //!    it starts. An announcement of who led in between is still on its way, and those whom it
-//!    reaches last follow that one. (The rule is kept as the textbook has it: whoever announces is believed,
-//!    also one that is smaller.)
+//!    reaches last follow that one. (The rule is kept as the textbook has it: whoever announces is
+//!    believed, also one that is smaller.)
 
 use alloc::vec::Vec;
 use core::time::Duration;

@@ -8,9 +8,11 @@
 //! answered, the initiator installs the new ring: its members are those who answered, and the token
 //! is with the one who is in, or else with the initiator, who makes a new one.
 //!
-//! **Assumes** a perfect detector: a synchronous system whose bound is known. Channels need not be
-//! FIFO. Under false suspicion there can be two tokens, of different epochs and never of one, and
-//! two holders; then the fence of the older is lower, and a resource refuses it.
+//! **Assumes** a perfect detector: a synchronous system whose bound is known; and that not all die
+//! who know the newest epoch before another has heard of it, or else fences begin again below.
+//! Channels need not be FIFO. Under false suspicion there can be two tokens, of different epochs
+//! and never of one, and two holders; then the fence of the older is lower, and a resource refuses
+//! it.
 //!
 //! | message | means | sent |
 //! | --- | --- | --- |
