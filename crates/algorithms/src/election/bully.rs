@@ -59,8 +59,8 @@
 //!
 //! 1. T < 2D: an answer comes after T, and who asked leads although the larger one lives.
 //! 2. The system is not synchronous: the same, with any T.
-//! 3. An id is reused, or its process comes back, during an election. With the largest id it leads as
-//!    it starts. An announcement of who led in between is still on its way, and those whom it
+//! 3. An id is reused, or its process comes back, during an election. With the largest id it leads
+//!    as it starts. An announcement of who led in between is still on its way, and those whom it
 //!    reaches last follow that one. (The rule is kept as the textbook has it: whoever announces is
 //!    believed, also one that is smaller.)
 

@@ -111,8 +111,9 @@ fn explanation(kind: Kind) -> &'static str {
 
 const EXPLANATION_OF_ELECTIONS: &str = "Messages and delays of the unit network: every message \
      takes one delay, one to oneself takes none and is not counted. N processes take part. Best \
-     and worst: who calls is best or worst placed; for the bully, N is dead. Turnaround: from the call \
-     to the last process knowing. Messages that keep an office or go to a store are counted apart.";
+     and worst: who calls is best or worst placed; for the bully, N is dead. Turnaround: from \
+     the call to the last process knowing. Messages that keep an office or go to a store are \
+     counted apart.";
 
 const EXPLANATION: &str = "Messages and delays of the unit network: every message takes one delay, \
      one to oneself takes none and is not counted. N processes ask for the lock; K is the mean \
