@@ -21,7 +21,7 @@
 //! | `tell` | "yes" or "no", or "there is a newer epoch" | to the initiator |
 //! | `install` | "this is the ring now" | by the initiator, to all who told |
 //!
-//! The detector's messages come on top of it, see [`With`](crate::detector::With).
+//! The detector's messages come on top of it, see [`With`].
 //!
 //! **Cost.** As the plain ring; and 3(N-1) for each repair, N those that live.
 //!
