@@ -284,7 +284,7 @@ impl Done {
             network: self.plan.network.to_string(),
             members: self.view.members().to_vec(),
             kinds: self.plan.entry.kinds.iter().copied().map(TraceKind::from).collect(),
-            promises: self.plan.entry.promises,
+            promises: self.plan.entry.promises.as_judged(),
         };
         Trace { header, records: self.outcome.records.clone() }
     }

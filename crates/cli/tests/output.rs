@@ -199,6 +199,7 @@ fn a_trace_judged_again_has_the_same_measures() {
         plan.recording = Recording::Everything;
         let done = plan.run(&mut |_| {}).unwrap();
         let trace = json::read(&json::write(&done.trace())).unwrap();
+        assert_eq!(trace, done.trace(), "{}", entry.name);
         let live = &done.outcome.report;
         let again = trace.judge(JudgeOrdering::Yes).finish(live.ending);
         assert_eq!(again.verdict, live.verdict, "{}", entry.name);

@@ -30,6 +30,15 @@ impl Promises {
         matches!(self, Self::Mutex { ordering: true, .. })
     }
 
+    /// The same, as far as a judge goes by it: whoever waits in vain is seen without a promise.
+    #[must_use]
+    pub const fn as_judged(self) -> Self {
+        match self {
+            Self::Mutex { ordering, .. } => Self::Mutex { liveness: true, ordering },
+            other => other,
+        }
+    }
+
     /// Whether everybody who waits is served.
     pub const fn liveness(self) -> bool {
         !matches!(self, Self::Mutex { liveness: false, .. })
