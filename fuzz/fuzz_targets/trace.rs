@@ -39,7 +39,7 @@ fn judge(trace: &Trace) {
     let is_small = trace.header.members.len() <= MEMBERS_JUDGED_MAX;
     let ordering = if is_small { JudgeOrdering::Yes } else { JudgeOrdering::No };
     for ending in [Ending::Quiet, Ending::Finished] {
-        let report = trace.judge(ordering).finish(ending, trace.header.promises_order);
+        let report = trace.judge(ordering).finish(ending);
         assert_eq!(
             report.end,
             trace.records.last().map(|record| record.event.at).unwrap_or_default()
