@@ -8,32 +8,13 @@ use std::time::Duration;
 
 use conclave_algorithms::catalogue::Timing;
 use conclave_algorithms::detector::{Heartbeat, Phi, heartbeat, phi};
-use conclave_core::detector::{Command, Detector, Notice};
+use conclave_core::detector::Detector;
 use conclave_core::{ProcessId, Seat, View};
 use conclave_observe::{Event, Time, What};
 use conclave_sim::{
-    Application, ChannelOrder, Crash, Desk, FaultPlan, Network, Recording, Return, Setup, Stream,
+    ChannelOrder, Crash, DetectorApplication, FaultPlan, Network, Recording, Return, Setup, Stream,
     simulate,
 };
-
-/// Asks for nothing, and is done at that time.
-struct Watching {
-    until: Time,
-}
-
-impl<P: Detector> Application<P> for Watching {
-    fn begin(&mut self, _: &mut Desk<Command>) {}
-    fn on_notice(&mut self, _: Seat, _: &Notice, _: &mut Desk<Command>) {}
-    fn on_crash(&mut self, _: Seat) {}
-    fn on_return(&mut self, _: Seat, _: &mut Desk<Command>) {}
-    fn awaits_quiet(&self) -> bool {
-        false
-    }
-    fn on_quiet(&mut self, _: &mut Desk<Command>) {}
-    fn is_done(&self, now: Time) -> bool {
-        now >= self.until
-    }
-}
 
 /// A system, and what goes wrong in it.
 struct Run {
@@ -56,7 +37,7 @@ impl Run {
             check_invariants: true,
             ..Setup::new(&self.view, config)
         };
-        let outcome = simulate(&setup, Watching { until: self.until }, &mut |_| {});
+        let outcome = simulate(&setup, DetectorApplication::new(self.until), &mut |_| {});
         outcome.records.into_iter().map(|record| record.event).collect()
     }
 }

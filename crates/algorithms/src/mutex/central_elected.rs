@@ -66,19 +66,15 @@ use alloc::vec::Vec;
 
 use conclave_core::mutex::{Command, Notice};
 use conclave_core::{
-    Arrival, Effect, Effects, Fence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start,
-    View, detector, election,
+    Arrival, Effect, Effects, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+    detector, election,
 };
 
+pub use super::census::Epoch;
 use super::central::{self, Answers, Central};
 use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting};
 use crate::detector::{Heartbeat, With};
 use crate::election::{Bully, bully};
-
-/// The number of an office.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
-pub struct Epoch(pub u64);
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -209,18 +205,6 @@ pub const ENTRY: Entry = Entry {
     remarks: &[],
 };
 
-impl Epoch {
-    /// An epoch above this one that only the process of that seat uses.
-    fn above(self, seat: u64, members: u64) -> Self {
-        Self((self.0 / members + 1) * members + seat)
-    }
-
-    /// The fence of an entry that the office of this epoch granted.
-    fn fence(self, fence: Fence) -> Fence {
-        Fence(self.0 << 40 | fence.0)
-    }
-}
-
 impl conclave_core::Message for Message {
     const KINDS: &'static [Kind] = &[
         Kind::enter("request"),
@@ -323,7 +307,13 @@ impl Protocol for CentralElected {
             }
             // Who coordinates.
             (_, Input::Message { from, message: Message::Bully(message) }) => {
+                let (epoch, is_asked) = (self.epoch, message == bully::Message::Election);
                 self.tell_bully(Input::Message { from, message }, out);
+                // Who asks may have come back, and a census may have missed it. The announcement
+                // alone would not bring it in, and while that is fresh the bully makes no other.
+                if is_asked && self.leads() && self.epoch == epoch {
+                    self.begin_census(out);
+                }
             }
             (_, Input::Timer(Timer::Bully(timer))) => self.tell_bully(Input::Timer(timer), out),
             (_, Input::Timer(Timer::Settled)) if !self.is_settled => {
@@ -488,7 +478,7 @@ impl CentralElected {
     fn begin_census(&mut self, out: &mut Effects<Self>) {
         out.rule("begins a census under a new epoch");
         let Some(me) = self.view.seat(self.me) else { return };
-        let epoch = self.epoch.above(me.0.into(), self.view.len() as u64);
+        let epoch = self.epoch.next(me, self.view.len());
         let mut awaited = SeatSet::empty(self.view.len());
         for seat in self.view.others(self.me).filter_map(|id| self.view.seat(id)) {
             if !self.suspects.contains(seat) {

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use conclave_core::{Fence, Seat};
+
 use super::Message::{Ask, Install, Tell, ToClient, ToOffice};
 use super::central::Message::{Grant, Release, Request};
 use super::*;
@@ -104,6 +106,15 @@ fn who_is_elected_asks_all_others_under_an_epoch_of_its_own() {
         [Persisted(Epoch(4)), Sent(1, Ask(Epoch(4))), Sent(3, Ask(Epoch(4))), Sent(1, coordinator),]
     );
     assert_eq!(process.waits_for(), [1], "3 is dead");
+}
+
+#[test]
+fn a_leader_that_is_asked_takes_a_census_also_while_its_announcement_is_fresh() {
+    let mut process = elected();
+    let asked = process.receive(1, Message::Bully(bully::Message::Election));
+    let answer = Message::Bully(bully::Message::Answer);
+    assert_eq!(asked[0], Sent(1, answer));
+    assert!(asked.contains(&Sent(1, Ask(Epoch(7)))), "{asked:?}");
 }
 
 #[test]
@@ -306,7 +317,7 @@ fn one_alone_enters_at_once() {
 #[test]
 fn epochs_of_different_processes_differ_and_grow() {
     for known in 0..20 {
-        let next = |seat| Epoch(known).above(seat, 3);
+        let next = |seat| Epoch(known).next(Seat(seat), 3);
         assert!(next(0) > Epoch(known));
         assert_eq!([next(0).0 % 3, next(1).0 % 3, next(2).0 % 3], [0, 1, 2]);
     }
