@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("conclave-observe", &["conclave-core"]),
     ("conclave-diagram", &["conclave-core", "conclave-observe"]),
     ("conclave-sim", &["conclave-core", "conclave-observe"]),
+    ("conclave-check", &["conclave-core", "conclave-observe"]),
     ("conclave-testkit", &["conclave-core"]),
     ("conclave-client", &["conclave-core"]),
     (
@@ -23,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "conclave-algorithms",
             "conclave-observe",
             "conclave-sim",
+            "conclave-check",
             "conclave-diagram",
             "conclave-client",
         ],

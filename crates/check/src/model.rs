@@ -1,0 +1,115 @@
+//! What can be searched: anything whose states are rows of words.
+
+use crate::Fingerprint;
+
+/// A system whose states are rows of equally many words.
+///
+/// A search asks it from several threads, each through a worker of its own.
+pub trait Model: Sync {
+    /// Who works out steps, on one thread; it may keep what it worked out before.
+    type Worker<'a>: Worker + Send
+    where
+        Self: 'a;
+
+    /// How many words a state has.
+    fn width(&self) -> usize;
+
+    /// Somebody who works out steps.
+    fn worker(&self) -> Self::Worker<'_>;
+
+    /// How much memory it keeps itself, beside the states that are found.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// Works out the states that a system begins in, and those that follow from one.
+pub trait Worker {
+    /// All states to begin with.
+    fn begin(&mut self, out: &mut Successors);
+
+    /// All states that are one step away, in an order that depends on the state alone.
+    fn expand(&mut self, state: &[u32], print: Fingerprint, out: &mut Successors) -> Look;
+
+    /// How often what a proof rests on was seen, by this worker so far.
+    fn premises(&self) -> Vec<u64> {
+        Vec::new()
+    }
+}
+
+/// What is to be said of a state itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Look {
+    /// Who waits for something that must come: one bit each.
+    pub pending: u32,
+    /// What is wrong with it.
+    pub flaw: Option<FlawCode>,
+}
+
+/// What is wrong, by the model's own numbers.
+pub type FlawCode = u8;
+
+/// A step, by the model's own numbers: what happened, so that the same from the same state leads
+/// to the same state.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Step(pub u32);
+
+/// States that were worked out, sorted by the part of the table that they belong to.
+#[derive(Debug)]
+pub struct Successors {
+    width: usize,
+    parent: u32,
+    /// How many were put in since it was made.
+    pub(crate) generated: u64,
+    /// The first with a flaw.
+    pub(crate) flawed: Option<Head>,
+    pub(crate) buckets: Vec<Bucket>,
+}
+
+/// The states of one part of the table.
+#[derive(Debug, Default)]
+pub(crate) struct Bucket {
+    pub(crate) heads: Vec<Head>,
+    pub(crate) words: Vec<u32>,
+}
+
+/// What is known of a state before it is looked up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) print: Fingerprint,
+    pub(crate) parent: u32,
+    pub(crate) step: Step,
+    pub(crate) flaw: Option<FlawCode>,
+}
+
+impl Successors {
+    pub(crate) fn new(width: usize, shards: usize) -> Self {
+        let buckets = (0..shards).map(|_| Bucket::default()).collect();
+        Self { width, parent: 0, generated: 0, flawed: None, buckets }
+    }
+
+    pub(crate) fn of_parent(&mut self, parent: u32) {
+        self.parent = parent;
+    }
+
+    /// Puts in a state that `step` leads to, and what is wrong with that step.
+    #[inline]
+    pub fn push(&mut self, step: Step, words: &[u32], print: Fingerprint, flaw: Option<FlawCode>) {
+        debug_assert_eq!(words.len(), self.width, "all states are equally wide");
+        let shards = self.buckets.len();
+        let bucket = &mut self.buckets[print.shard(shards)];
+        let head = Head { print, parent: self.parent, step, flaw };
+        if flaw.is_some() && self.flawed.is_none() {
+            self.flawed = Some(head);
+        }
+        bucket.heads.push(head);
+        bucket.words.extend_from_slice(words);
+        self.generated += 1;
+    }
+
+    /// Counts a state that is not looked at, because it lies beyond what is searched.
+    #[inline]
+    pub fn pass_over(&mut self) {
+        self.generated += 1;
+    }
+}
