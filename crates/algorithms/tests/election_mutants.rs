@@ -9,7 +9,7 @@
 
 mod storm;
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use conclave_algorithms::catalogue::{Entry, Promises};
@@ -37,10 +37,10 @@ use conclave_testkit::mutant::{
 use storm::{Storm, TIMING};
 
 /// Whoever tampers, behind one type, so that the simulator is compiled once for each protocol.
-struct Anybody<P>(Rc<dyn Tampers<P>>);
+struct Anybody<P>(Arc<dyn Tampers<P>>);
 
 /// As [`Tamper`], of whom the type is not known.
-trait Tampers<P: Protocol> {
+trait Tampers<P: Protocol>: Send + Sync {
     fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P;
     fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
 }
@@ -57,7 +57,7 @@ impl<P: Protocol, T: Tamper<P>> Tampers<P> for T {
 
 impl<P> Clone for Anybody<P> {
     fn clone(&self) -> Self {
-        Self(Rc::clone(&self.0))
+        Self(Arc::clone(&self.0))
     }
 }
 
@@ -78,7 +78,7 @@ type Held<P> = Mutant<P, Hands<Anybody<P>>>;
 type Holding<P> = <Held<P> as Protocol>::Config;
 
 fn held<P: Protocol>(config: &P::Config, tamper: impl Tamper<P> + 'static) -> Holding<P> {
-    (config.clone(), Hands(Anybody(Rc::new(tamper))))
+    (config.clone(), Hands(Anybody(Arc::new(tamper))))
 }
 
 /// A mutant is caught by one of so many seeds, and that seed passes with the real one.
@@ -430,7 +430,7 @@ fn a_vote_of_an_earlier_term_counts_for_nothing() {
 
 /// What timers are set to is tampered with.
 fn promises_for(
-    change: impl Fn(Duration) -> Duration + Clone,
+    change: impl Fn(Duration) -> Duration + Clone + Send + Sync,
 ) -> impl Fn(&mut Chubby, Input<Chubby>, &mut Effects<Chubby>) + Clone {
     does(move |_: &Input<Chubby>, done: &mut Vec<Effect<_>>| {
         for effect in done {

@@ -34,7 +34,7 @@ struct Catch<T> {
 }
 
 /// A way to tamper with any algorithm.
-trait TamperWithAny: Clone {
+trait TamperWithAny: Clone + Send + Sync {
     fn on<P: Mutex>(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
 }
 

@@ -138,7 +138,7 @@ fn ended_election(
     elections: &Elections,
     id: impl Fn(Seat) -> ProcessId,
 ) -> String {
-    let decisions = elections.deciding.decisions();
+    let decisions = elections.decisions;
     match (report.verdict, elections.leader()) {
         (Verdict::Ok, Some(leader)) => {
             format!("{} leads, and all that are up know it", id(leader))

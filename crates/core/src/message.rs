@@ -48,7 +48,7 @@ impl Phase {
 }
 
 /// The messages of one algorithm: an enum, one variant per message of the paper.
-pub trait Message: Clone + Debug + Eq + Hash {
+pub trait Message: Clone + Debug + Eq + Hash + Send + Sync {
     /// Its kinds, in the paper's order.
     const KINDS: &'static [Kind];
 

@@ -90,19 +90,19 @@ use crate::{Effects, Input, Message, ProcessId, View};
 /// let said: Vec<_> = out.drain().collect();
 /// assert_eq!(format!("{said:?}"), r#"[Notify("pong"), Notify("ping")]"#);
 /// ```
-pub trait Protocol: Clone + Debug + Eq + Hash {
+pub trait Protocol: Clone + Debug + Eq + Hash + Send + Sync {
     /// What all members agree on before they start: a variant, voting sets, a coordinator.
-    type Config: Clone + Debug;
+    type Config: Clone + Debug + Send + Sync;
     /// What the application can ask for.
-    type Command: Clone + Debug + Eq + Hash;
+    type Command: Clone + Debug + Eq + Hash + Send + Sync;
     /// What members say to each other.
     type Message: Message;
     /// The timers it sets, by name; `()` if none.
-    type Timer: Copy + Debug + Ord + Hash;
+    type Timer: Copy + Debug + Ord + Hash + Send + Sync;
     /// What the application is told.
-    type Notice: Clone + Debug + Eq + Hash;
+    type Notice: Clone + Debug + Eq + Hash + Send + Sync;
     /// What survives a crash; `()` if nothing does.
-    type Stored: Clone + Debug + Eq + Hash;
+    type Stored: Clone + Debug + Eq + Hash + Send + Sync;
 
     /// The first state, and what is to be done at once.
     fn start(start: Start<'_, Self::Config, Self::Stored>, out: &mut Effects<Self>) -> Self;
@@ -114,6 +114,12 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
     /// Runners ask after every step while testing.
     fn invariants(&self) -> Result<(), &'static str> {
         Ok(())
+    }
+
+    /// The highest term it has heard of, where elections are numbered: a search that cannot end
+    /// otherwise ends there.
+    fn term(&self) -> u64 {
+        0
     }
 
     /// Whose word this process needs before it can go on, as far as it knows. For diagnosis alone:

@@ -4,13 +4,15 @@ use conclave_core::{ProcessId, Seat};
 
 use crate::measure::Histogram;
 use crate::property::{Agreement, Deciding, LargestId, OneAtATime, OnePerTerm, Register, Versions};
-use crate::{Event, Time};
+use crate::{Event, Time, What};
 
 /// What was seen of the elections of a run.
 #[derive(Clone, Debug)]
 pub struct Elections {
     /// Liveness: who has not decided; and who believes in whom.
     pub deciding: Deciding,
+    /// How many decisions there were.
+    pub decisions: u64,
     /// Safety, where the largest is to be elected.
     pub largest: Option<LargestId>,
     /// Agreement, judged where the largest is to be elected.
@@ -34,6 +36,7 @@ impl Elections {
     pub fn new(members: &[ProcessId], largest: bool, one_at_a_time: bool) -> Self {
         Self {
             deciding: Deciding::new(members.len()),
+            decisions: 0,
             largest: largest.then(|| LargestId::new(members)),
             agreement: Agreement::default(),
             per_term: OnePerTerm::default(),
@@ -48,6 +51,7 @@ impl Elections {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         self.deciding.on(event);
+        self.decisions += u64::from(matches!(event.what, What::Elected { .. }));
         if let Some(largest) = &mut self.largest {
             largest.on(event, self.deciding.election());
         }
@@ -62,6 +66,9 @@ impl Elections {
     /// Nothing that belongs to a call is in flight.
     pub fn on_quiet(&mut self, now: Time) {
         let Some(wave) = self.deciding.on_quiet() else { return };
+        if let Some(largest) = &mut self.largest {
+            largest.on_end();
+        }
         let Some(decided_at) = wave.decided_at else { return };
         self.turnaround.record(decided_at - wave.since);
         self.last_turnaround = Some(decided_at - wave.since);

@@ -236,7 +236,7 @@ impl Judge {
 
     /// The number of entries, or of decisions.
     pub fn entries(&self) -> u64 {
-        let decisions = self.elections.as_ref().map_or(0, |it| it.deciding.decisions());
+        let decisions = self.elections.as_ref().map_or(0, |it| it.decisions);
         self.delays.entries() + decisions
     }
 

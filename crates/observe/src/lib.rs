@@ -30,6 +30,7 @@ mod fingerprint;
 mod judge;
 mod time;
 mod verdict;
+mod watch;
 
 pub use diagnosis::{Diagnosis, Root, WaitGraph};
 pub use elections::Elections;
@@ -38,3 +39,4 @@ pub use fingerprint::Fingerprint;
 pub use judge::{Judge, JudgeOrdering, MessageNumbers, Report};
 pub use time::Time;
 pub use verdict::{Ending, Verdict};
+pub use watch::{Breach, Watch};

@@ -18,7 +18,7 @@ mod waiting;
 
 pub use agreement::{Agreement, Disagreement};
 pub use deciding::{Deciding, Wave};
-pub use detection::{Detection, WrongSuspicion};
+pub use detection::{Detection, Suspicions, WrongSuspicion};
 pub use fences::{FenceFell, Fences};
 pub use largest_id::{LargestId, WrongLeader};
 pub use mutual_exclusion::{MutualExclusion, TwoHolders};

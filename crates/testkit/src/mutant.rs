@@ -18,7 +18,7 @@ pub struct Mutant<P, H> {
 }
 
 /// Who tampers with a process, and how; by default it is left alone.
-pub trait Tamper<P: Protocol>: Clone {
+pub trait Tamper<P: Protocol>: Clone + Send + Sync {
     /// Makes the first state.
     fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
         P::start(start, out)
@@ -30,7 +30,11 @@ pub trait Tamper<P: Protocol>: Clone {
     }
 }
 
-impl<P: Protocol, F: Fn(&mut P, Input<P>, &mut Effects<P>) + Clone> Tamper<P> for F {
+impl<P, F> Tamper<P> for F
+where
+    P: Protocol,
+    F: Fn(&mut P, Input<P>, &mut Effects<P>) + Clone + Send + Sync,
+{
     fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
         self(process, input, out);
     }
@@ -127,7 +131,9 @@ where
 }
 
 /// Every message it gets is tampered with.
-pub fn hears<P: Protocol>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
+pub fn hears<P: Protocol>(
+    change: impl Fn(&mut P::Message) + Clone + Send + Sync,
+) -> impl Tamper<P> {
     move |process: &mut P, mut input: Input<P>, out: &mut Effects<P>| {
         if let Input::Message { message, .. } = &mut input {
             change(message);
@@ -137,7 +143,7 @@ pub fn hears<P: Protocol>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamp
 }
 
 /// Every message it sends is tampered with.
-pub fn says<P: Protocol>(change: impl Fn(&mut P::Message) + Clone) -> impl Tamper<P> {
+pub fn says<P: Protocol>(change: impl Fn(&mut P::Message) + Clone + Send + Sync) -> impl Tamper<P> {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
         let mut effects = step_at(out.now(), process, input);
         for effect in &mut effects {
@@ -151,8 +157,8 @@ pub fn says<P: Protocol>(change: impl Fn(&mut P::Message) + Clone) -> impl Tampe
 
 /// Some messages that it should send it does not.
 pub fn loses<P: Protocol>(
-    is_lost: impl Fn(&Input<P>, ProcessId, &P::Message) -> bool + Clone,
-) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone {
+    is_lost: impl Fn(&Input<P>, ProcessId, &P::Message) -> bool + Clone + Send + Sync,
+) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone + Send + Sync {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
         let mut effects = step_at(out.now(), process, input.clone());
         effects.retain(|effect| match effect {
@@ -165,7 +171,7 @@ pub fn loses<P: Protocol>(
 
 /// Some steps it takes and is, after them, as it was before.
 pub fn forgets<P: Protocol>(
-    is_forgotten: impl Fn(&Input<P>, &[Effect<P>]) -> bool + Clone,
+    is_forgotten: impl Fn(&Input<P>, &[Effect<P>]) -> bool + Clone + Send + Sync,
 ) -> impl Tamper<P> {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
         let before = process.clone();
@@ -186,8 +192,8 @@ pub fn persists_nothing<P: Protocol>() -> impl Tamper<P> {
 
 /// What it does is tampered with.
 pub fn does<P: Protocol>(
-    change: impl Fn(&Input<P>, &mut Vec<Effect<P>>) + Clone,
-) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone {
+    change: impl Fn(&Input<P>, &mut Vec<Effect<P>>) + Clone + Send + Sync,
+) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone + Send + Sync {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
         let mut effects = step_at(out.now(), process, input.clone());
         change(&input, &mut effects);

@@ -419,6 +419,10 @@ impl Protocol for Chubby {
         }
     }
 
+    fn term(&self) -> u64 {
+        self.stored.term.max(self.seen).0
+    }
+
     fn waits_for(&self) -> Vec<ProcessId> {
         match (&self.role, self.promise) {
             (Role::Candidate { votes, .. }, _) => {

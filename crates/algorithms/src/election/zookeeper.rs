@@ -434,6 +434,13 @@ impl Protocol for ZooKeeper {
         }
     }
 
+    fn term(&self) -> u64 {
+        match &self.role {
+            Role::Store(_) => 0,
+            Role::Candidate(candidate) => candidate.stored.epoch.max(candidate.seen).0,
+        }
+    }
+
     fn waits_for(&self) -> Vec<ProcessId> {
         let Role::Candidate(candidate) = &self.role else { return Vec::new() };
         match &candidate.standing {

@@ -6,13 +6,13 @@ use super::Deciding;
 use crate::Time;
 
 /// Watches what is believed at the end of every election.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Agreement {
     broken: Option<Disagreement>,
 }
 
 /// The first election at whose end two did not believe the same.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Disagreement {
     /// When it was over.
     pub at: Time,

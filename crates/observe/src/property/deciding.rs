@@ -11,7 +11,7 @@ use conclave_core::Seat;
 use crate::{Event, Time, What};
 
 /// Who takes part and has not decided, and who believes in whom.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Deciding {
     /// By seat.
     is_undecided: Vec<bool>,
@@ -19,13 +19,11 @@ pub struct Deciding {
     /// By seat: who leads, as it was told; `None` if it was told nobody.
     knows: Vec<Option<Seat>>,
     is_down: Vec<bool>,
-    /// How many decisions there were.
-    decisions: u64,
     election: Option<Wave>,
 }
 
 /// An election while it lasts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Wave {
     /// When it was called.
     pub since: Time,
@@ -41,7 +39,6 @@ impl Deciding {
             undecided: 0,
             knows: vec![None; members],
             is_down: vec![false; members],
-            decisions: 0,
             election: None,
         }
     }
@@ -57,7 +54,6 @@ impl Deciding {
             }
             What::Elected { leader, .. } => {
                 self.wave(at).decided_at = Some(at);
-                self.decisions += 1;
                 self.knows[index] = Some(leader);
                 self.decide(index, true);
             }
@@ -104,11 +100,6 @@ impl Deciding {
     pub fn iter(&self) -> impl Iterator<Item = Seat> + '_ {
         let all = self.is_undecided.iter().enumerate();
         all.filter(|(_, is_undecided)| **is_undecided).map(|(index, _)| Seat::at(index))
-    }
-
-    /// How many decisions there were.
-    pub fn decisions(&self) -> u64 {
-        self.decisions
     }
 
     /// Everybody who is up, and whom it believes to lead.

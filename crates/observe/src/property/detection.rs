@@ -8,21 +8,29 @@ use conclave_core::{Seat, SeatSet};
 use crate::measure::Histogram;
 use crate::{Event, Time, What};
 
-/// Watches who suspects whom while who is up.
+/// Watches who suspects whom while who is up, and how long it takes.
 #[derive(Clone, Debug)]
 pub struct Detection {
-    /// By seat: whom it suspects.
-    suspects: Vec<SeatSet>,
+    suspicions: Suspicions,
     /// By seat: since when it is down.
     down_since: Vec<Option<Time>>,
     /// From a crash to a suspicion, for each who came to suspect.
     pub time_to_detect: Histogram,
     wrong: u64,
-    first_wrong: Option<WrongSuspicion>,
+}
+
+/// Who suspects whom while who is up.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Suspicions {
+    /// By seat: whom it suspects.
+    suspects: Vec<SeatSet>,
+    /// By seat: whether it is down.
+    is_down: Vec<bool>,
+    broken: Option<WrongSuspicion>,
 }
 
 /// The first suspicion of somebody who was up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WrongSuspicion {
     /// When.
     pub at: Time,
@@ -36,11 +44,10 @@ impl Detection {
     /// For `members` processes.
     pub fn new(members: usize) -> Self {
         Self {
-            suspects: vec![SeatSet::empty(members); members],
+            suspicions: Suspicions::new(members),
             down_since: vec![None; members],
             time_to_detect: Histogram::default(),
             wrong: 0,
-            first_wrong: None,
         }
     }
 
@@ -48,28 +55,20 @@ impl Detection {
     pub fn on(&mut self, event: &Event) {
         let (at, index) = (event.at, event.seat.index());
         match event.what {
-            What::Suspected { whom } => {
-                self.suspects[index].insert(whom);
-                match self.down_since[whom.index()] {
-                    Some(since) => self.time_to_detect.record(at - since),
-                    None => {
-                        self.wrong += 1;
-                        let wrong = WrongSuspicion { at, seat: event.seat, whom };
-                        self.first_wrong.get_or_insert(wrong);
-                    }
-                }
-            }
-            What::Trusted { whom } => drop(self.suspects[index].remove(whom)),
+            What::Suspected { whom } => match self.down_since[whom.index()] {
+                Some(since) => self.time_to_detect.record(at - since),
+                None => self.wrong += 1,
+            },
             What::Crashed => {
                 self.down_since[index] = Some(at);
                 // Whoever suspected it wrongly was right too soon.
-                let early = self.suspects.iter().filter(|it| it.contains(event.seat)).count();
+                let early = self.suspicions.of(event.seat);
                 (0..early).for_each(|_| self.time_to_detect.record(Time::ZERO));
-                self.suspects[index].clear();
             }
             What::Returned | What::Replaced => self.down_since[index] = None,
             _ => {}
         }
+        self.suspicions.on(event);
     }
 
     /// How often somebody who was up was suspected.
@@ -77,17 +76,63 @@ impl Detection {
         self.wrong
     }
 
-    /// The first time that this happened, if it did.
+    /// The first time, if there was one.
     pub fn first_wrong(&self) -> Option<WrongSuspicion> {
-        self.first_wrong
+        self.suspicions.broken()
     }
 
-    /// Each death that somebody who is up has not noticed: by whom, and whose.
+    /// Who is up and does not suspect whom, who is down.
     pub fn missed(&self) -> impl Iterator<Item = (Seat, Seat)> + '_ {
-        let seats = || self.down_since.iter().enumerate();
-        let up = seats().filter(|(_, down)| down.is_none()).map(|(index, _)| Seat::at(index));
+        self.suspicions.missed()
+    }
+}
+
+impl Suspicions {
+    /// For `members` processes.
+    pub fn new(members: usize) -> Self {
+        Self {
+            suspects: vec![SeatSet::empty(members); members],
+            is_down: vec![false; members],
+            broken: None,
+        }
+    }
+
+    /// Takes in an event.
+    pub fn on(&mut self, event: &Event) {
+        let (at, seat, index) = (event.at, event.seat, event.seat.index());
+        match event.what {
+            What::Suspected { whom } => {
+                self.suspects[index].insert(whom);
+                if !self.is_down[whom.index()] {
+                    self.broken.get_or_insert(WrongSuspicion { at, seat, whom });
+                }
+            }
+            What::Trusted { whom } => drop(self.suspects[index].remove(whom)),
+            What::Crashed => {
+                self.is_down[index] = true;
+                self.suspects[index].clear();
+            }
+            What::Returned | What::Replaced => self.is_down[index] = false,
+            _ => {}
+        }
+    }
+
+    /// The first suspicion of somebody who was up, if there was one.
+    pub fn broken(&self) -> Option<WrongSuspicion> {
+        self.broken
+    }
+
+    /// How many suspect that one.
+    fn of(&self, whom: Seat) -> usize {
+        self.suspects.iter().filter(|it| it.contains(whom)).count()
+    }
+
+    /// Who is up and does not suspect whom, who is down.
+    pub fn missed(&self) -> impl Iterator<Item = (Seat, Seat)> + '_ {
+        let seats = || self.is_down.iter().enumerate();
+        let up = seats().filter(|(_, is_down)| !**is_down).map(|(index, _)| Seat::at(index));
         up.flat_map(move |seat| {
-            let dead = seats().filter(|(_, down)| down.is_some()).map(|(at, _)| Seat::at(at));
+            let dead = seats().filter(|(_, is_down)| **is_down).map(|(at, _)| Seat::at(at));
             dead.filter(move |&whom| !self.suspects[seat.index()].contains(whom))
                 .map(move |whom| (seat, whom))
         })

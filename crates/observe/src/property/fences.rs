@@ -5,14 +5,14 @@ use conclave_core::{Fence, Seat};
 use crate::{Event, Time, What};
 
 /// Watches the numbers that entries get.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Fences {
     last: Option<Fence>,
     broken: Option<FenceFell>,
 }
 
 /// The first entry whose number was not higher than the one before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FenceFell {
     /// When.
     pub at: Time,

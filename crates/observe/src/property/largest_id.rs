@@ -12,21 +12,24 @@ use super::Wave;
 use crate::{Event, Time, What};
 
 /// Watches who is elected while who is up.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LargestId {
-    /// By seat: since when it is up.
-    up_since: Vec<Option<Time>>,
-    /// By seat: when it last died.
-    died_at: Vec<Option<Time>>,
-    /// Largest id first.
+    /// By seat: whether it is up.
+    is_up: Vec<bool>,
+    /// By seat: whether it was up at some moment of the election that is under way.
+    was_up: Vec<bool>,
+    /// By seat: whether it was up all the time since that election began.
+    throughout: Vec<bool>,
+    is_under_way: bool,
+    /// All seats, largest id first.
     by_id: Vec<Seat>,
-    /// By seat: its place in `by_id`.
+    /// By seat: its place among them.
     rank: Vec<usize>,
     broken: Option<WrongLeader>,
 }
 
 /// The first time that somebody was elected who should not have been.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WrongLeader {
     /// When.
     pub at: Time,
@@ -48,8 +51,10 @@ impl LargestId {
             rank[seat.index()] = place;
         }
         Self {
-            up_since: vec![Some(Time::ZERO); members.len()],
-            died_at: vec![None; members.len()],
+            is_up: vec![true; members.len()],
+            was_up: vec![false; members.len()],
+            throughout: vec![false; members.len()],
+            is_under_way: false,
             by_id,
             rank,
             broken: None,
@@ -58,35 +63,40 @@ impl LargestId {
 
     /// Takes in an event of that election.
     pub fn on(&mut self, event: &Event, election: Option<Wave>) {
-        let index = event.seat.index();
+        if election.is_some() && !self.is_under_way {
+            self.is_under_way = true;
+            self.was_up.clone_from(&self.is_up);
+            self.throughout.clone_from(&self.is_up);
+        }
+        let (at, seat, index) = (event.at, event.seat, event.seat.index());
         match event.what {
-            What::Crashed => {
-                self.up_since[index] = None;
-                self.died_at[index] = Some(event.at);
+            What::Crashed => (self.is_up[index], self.throughout[index]) = (false, false),
+            What::Returned | What::Replaced => {
+                self.is_up[index] = true;
+                self.was_up[index] |= self.is_under_way;
             }
-            What::Returned | What::Replaced => self.up_since[index] = Some(event.at),
             What::Elected { leader, .. } if self.broken.is_none() => {
-                let since = election.map_or(event.at, |wave| wave.since);
-                let (at, seat) = (event.at, event.seat);
-                if !self.was_up(leader, since) {
-                    self.broken = Some(WrongLeader { at, seat, leader, larger: None });
-                } else if let Some(larger) = self.larger(leader, since) {
-                    self.broken = Some(WrongLeader { at, seat, leader, larger: Some(larger) });
+                let larger = self.larger(leader);
+                if !self.was_up[leader.index()] || larger.is_some() {
+                    let larger = larger.filter(|_| self.was_up[leader.index()]);
+                    self.broken = Some(WrongLeader { at, seat, leader, larger });
                 }
             }
             _ => {}
         }
     }
 
-    fn was_up(&self, seat: Seat, since: Time) -> bool {
-        let died_in_it = self.died_at[seat.index()].is_some_and(|at| at >= since);
-        self.up_since[seat.index()].is_some() || died_in_it
+    /// Takes in that the election is over.
+    pub fn on_end(&mut self) {
+        self.is_under_way = false;
+        self.was_up.fill(false);
+        self.throughout.fill(false);
     }
 
-    fn larger(&self, leader: Seat, since: Time) -> Option<Seat> {
+    /// A larger one that was up throughout.
+    fn larger(&self, leader: Seat) -> Option<Seat> {
         let larger = &self.by_id[..self.rank[leader.index()]];
-        let throughout = |seat: &&Seat| self.up_since[seat.index()].is_some_and(|up| up <= since);
-        larger.iter().find(throughout).copied()
+        larger.iter().find(|seat| self.throughout[seat.index()]).copied()
     }
 
     /// What broke it, if anything did.
@@ -104,9 +114,11 @@ mod tests {
     /// Ids 5, 9 and 7; the election is called at 10.
     fn judge(history: &[(u64, u32, What)]) -> Option<WrongLeader> {
         let mut property = LargestId::new(&[5, 9, 7].map(ProcessId));
-        for &(at, seat, what) in history {
-            let wave = Wave { since: Time(10), decided_at: None };
-            property.on(&Event { at: Time(at), seat: Seat(seat), what }, Some(wave));
+        let called = (10, 0, What::Called);
+        let (before, during) = history.split_at(history.partition_point(|(at, ..)| *at < 10));
+        for &(at, seat, what) in before.iter().chain([&called]).chain(during) {
+            let wave = (at >= 10).then_some(Wave { since: Time(10), decided_at: None });
+            property.on(&Event { at: Time(at), seat: Seat(seat), what }, wave);
         }
         property.broken()
     }

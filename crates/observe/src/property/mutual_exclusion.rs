@@ -7,14 +7,14 @@ use conclave_core::Seat;
 use crate::{Event, Time, What};
 
 /// Watches for two holders.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct MutualExclusion {
     holders: Vec<Seat>,
     broken: Option<TwoHolders>,
 }
 
 /// The first moment at which somebody entered while another was in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TwoHolders {
     /// When.
     pub at: Time,

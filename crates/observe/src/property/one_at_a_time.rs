@@ -11,7 +11,7 @@ use conclave_core::Seat;
 use crate::{Event, Time, What};
 
 /// Watches for two that lead at once.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OneAtATime {
     /// By seat.
     leads: Vec<bool>,
@@ -24,7 +24,7 @@ pub struct OneAtATime {
 }
 
 /// The first time that two led for longer than a moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TwoLeaders {
     /// Since when.
     pub at: Time,

@@ -8,14 +8,14 @@ use conclave_core::election::Term;
 use crate::{Event, Time, What};
 
 /// Watches for a term with two leaders. Keeps one leader for each term that there was.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OnePerTerm {
     leaders: BTreeMap<Term, Seat>,
     broken: Option<TwoInATerm>,
 }
 
 /// The first time that somebody was told of a second leader of one term.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TwoInATerm {
     /// When.
     pub at: Time,

@@ -49,7 +49,7 @@ fn leader(done: &Done, elections: &Elections) -> String {
     match elections.leader() {
         Some(seat) => done.view.at(seat).to_string(),
         None if elections.deciding.beliefs().next().is_none() => "nobody is up".into(),
-        None if elections.deciding.decisions() == 0 => "nobody was elected".into(),
+        None if elections.decisions == 0 => "nobody was elected".into(),
         None => "not all that are up agree".into(),
     }
 }
@@ -106,7 +106,7 @@ pub fn fields(done: &Done) -> Value {
         "turnaround": elections.last_turnaround.map(count),
         "turnarounds": times(&elections.turnaround, unit),
         "terms": elections.per_term.terms(),
-        "decisions": elections.deciding.decisions(),
+        "decisions": elections.decisions,
         "undecided": elections.deciding.iter().map(id).collect::<Vec<_>>(),
         "initiators": done.plan.calls.iter().map(|(id, _)| id.0).collect::<Vec<_>>(),
         "herd": report.bandwidth.herd(),

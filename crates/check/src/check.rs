@@ -1,0 +1,210 @@
+//! Proves or refutes what a protocol promises, within bounds.
+
+use std::ops::ControlFlow;
+
+use conclave_core::{Message, Protocol};
+use conclave_observe::Observable;
+
+use crate::system::{Client, Deed, Flaw, Premise, Setup, System, Told};
+use crate::{Budget, Claim, Explored, Keep, Lasso, Limit, Outcome, Progress, Search, Step};
+
+/// How to check.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// On how many threads.
+    pub threads: usize,
+    /// How far.
+    pub budget: Budget,
+    /// Whether to keep the states themselves, so that no two are mistaken for one.
+    pub is_exact: bool,
+    /// Whether everybody who waits must be served at last.
+    pub liveness: bool,
+    /// What must be done if it stays possible.
+    pub fairness: Fairness,
+}
+
+/// What must be done if it stays possible: all of it, but for what is taken away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fairness {
+    /// Messages arrive.
+    pub arrivals: bool,
+    /// Timers run out.
+    pub timers: bool,
+    /// Holders leave.
+    pub leaves: bool,
+    /// Time passes.
+    pub ticks: bool,
+}
+
+impl Fairness {
+    /// All of it.
+    pub const ALL: Self = Self { arrivals: true, timers: true, leaves: true, ticks: true };
+
+    fn obliges(self, step: Step) -> bool {
+        match Deed::from(step) {
+            Deed::Arrives { .. } => self.arrivals,
+            Deed::RunsOut { .. } => self.timers,
+            Deed::Leaves(_) => self.leaves,
+            Deed::Tick => self.ticks,
+            _ => false,
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// In one word.
+    pub verdict: Verdict,
+    /// What it took.
+    pub progress: Progress,
+    /// How many steps lie between the states, where all of them were kept.
+    pub steps: Option<u64>,
+    /// How often what a proof rests on was seen, as far as the search went.
+    pub premises: Vec<(Premise, u64)>,
+    /// Whether everybody who waits is served at last, if that was asked.
+    pub liveness: Option<bool>,
+    /// How many states were told apart by more than their fingerprints.
+    pub collisions: u64,
+    /// The way to what is wrong.
+    pub counterexample: Option<Counterexample>,
+}
+
+/// What a check says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Everything within the bounds was looked at, and is as promised.
+    Proved,
+    /// Something is not as promised.
+    Refuted(Flaw),
+    /// Nothing is wrong, but something that the proof rests on never happened.
+    Vacuous(Vec<Premise>),
+    /// The search was cut short: nothing is said of what it has not seen.
+    Budget(Limit),
+}
+
+/// A way to what is wrong.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// What is wrong.
+    pub flaw: Flaw,
+    /// How many steps lead there, and how many around, if it is a loop.
+    pub steps: (usize, Option<usize>),
+    /// What happens on it.
+    pub told: Told,
+}
+
+/// Checks a system. `watch` is told how far it is, now and then, and may end it.
+pub fn check<P, C>(
+    setup: &Setup<'_, P, C>,
+    options: &Options,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Finding
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    C: Client<P>,
+{
+    let system = System::new(setup);
+    let search = Search {
+        threads: options.threads,
+        keep: Keep { states: options.is_exact, steps: options.liveness },
+        budget: options.budget,
+    };
+    let explored = search.run(&system, watch);
+    let mut finding = Finding {
+        verdict: Verdict::Proved,
+        progress: explored.progress,
+        steps: None,
+        premises: premises::<P>(&explored),
+        liveness: None,
+        collisions: explored.collisions,
+        counterexample: None,
+    };
+    match &explored.outcome {
+        Outcome::Flawed { flaw, path } => {
+            let flaw = Flaw::of(*flaw);
+            finding.verdict = Verdict::Refuted(flaw);
+            let told = system.tell(path);
+            finding.counterexample = Some(Counterexample { flaw, steps: (path.len(), None), told });
+        }
+        Outcome::CutShort(limit) => finding.verdict = Verdict::Budget(*limit),
+        Outcome::Complete if options.liveness => {
+            let graph = explored.into_graph();
+            finding.steps = Some(graph.steps() as u64);
+            let lasso = (0..setup.view.len()).find_map(|seat| {
+                graph.refute(Claim::Ends(1 << seat), |step| options.fairness.obliges(step))
+            });
+            finding.liveness = Some(lasso.is_none());
+            if let Some(lasso) = lasso {
+                finding.refute_by(&system, &lasso);
+            }
+        }
+        Outcome::Complete => {}
+    }
+    if finding.verdict == Verdict::Proved {
+        let missing = finding.vacuous(setup);
+        if !missing.is_empty() {
+            finding.verdict = Verdict::Vacuous(missing);
+        }
+    }
+    finding
+}
+
+impl Finding {
+    fn refute_by<P, C>(&mut self, system: &System<'_, P, C>, lasso: &Lasso)
+    where
+        P: Protocol<Command: Observable, Notice: Observable>,
+        C: Client<P>,
+    {
+        let flaw = Flaw::Starved;
+        self.verdict = Verdict::Refuted(flaw);
+        let steps = (lasso.stem.len(), Some(lasso.turn.len()));
+        self.counterexample = Some(Counterexample { flaw, steps, told: system.tell_loop(lasso) });
+    }
+
+    /// How often that was seen.
+    pub fn seen(&self, premise: Premise) -> u64 {
+        self.premises.iter().find(|(it, _)| *it == premise).map_or(0, |(_, count)| *count)
+    }
+
+    /// What the proof rests on and never happened. Messages that are spent on repairs are sent only
+    /// where something breaks.
+    fn vacuous<P: Protocol, C>(&self, setup: &Setup<'_, P, C>) -> Vec<Premise> {
+        let crashes = setup.faults.crashes > 0;
+        let is_rested_on = |premise: Premise| match premise {
+            Premise::TwoWait => {
+                matches!(setup.promises, conclave_core::Promises::Mutex { .. })
+                    && setup.view.len() > 1
+            }
+            Premise::Served => {
+                crashes || !matches!(setup.promises, conclave_core::Promises::Detector)
+            }
+            Premise::Finished => setup.bounds.timeouts.is_none() && setup.bounds.terms.is_none(),
+            Premise::Crashed => crashes,
+            Premise::Beyond | Premise::Rounded => false,
+            Premise::Sent(kind) => {
+                crashes
+                    || P::Message::KINDS
+                        .get(kind)
+                        .is_some_and(|kind| kind.phase != conclave_core::Phase::Repair)
+            }
+        };
+        let missing =
+            self.premises.iter().filter(|(premise, count)| *count == 0 && is_rested_on(*premise));
+        missing.map(|(premise, _)| *premise).collect()
+    }
+}
+
+fn premises<P: Protocol>(explored: &Explored) -> Vec<(Premise, u64)> {
+    let kinds = (0..P::Message::KINDS.len()).map(Premise::Sent);
+    let all = [
+        Premise::TwoWait,
+        Premise::Finished,
+        Premise::Served,
+        Premise::Crashed,
+        Premise::Beyond,
+        Premise::Rounded,
+    ];
+    let count = |premise: Premise| explored.premises.get(premise.index()).copied().unwrap_or(0);
+    all.into_iter().chain(kinds).map(|premise| (premise, count(premise))).collect()
+}

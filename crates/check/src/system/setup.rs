@@ -1,0 +1,149 @@
+//! What is searched, and within which bounds.
+
+use std::time::Duration;
+
+use conclave_core::{ProcessId, Promises, Protocol, View};
+
+/// A system of processes, what they are asked to do, and what can happen to them.
+#[derive(Clone, Debug)]
+pub struct Setup<'a, P: Protocol, C> {
+    /// Who takes part.
+    pub view: &'a View,
+    /// What they agreed on.
+    pub config: &'a P::Config,
+    /// What they promise.
+    pub promises: Promises,
+    /// Who is in from the start.
+    pub holder: Option<ProcessId>,
+    /// What their applications ask for.
+    pub client: C,
+    /// Whether channels keep the order.
+    pub channels: Channels,
+    /// How time passes.
+    pub time: TimeModel,
+    /// Which faults can happen, and how often.
+    pub faults: Faults,
+    /// What else is bounded, so that there is an end.
+    pub bounds: Bounds,
+}
+
+/// Whether channels keep the order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channels {
+    /// What was sent first arrives first.
+    Fifo,
+    /// Anything on its way can arrive next.
+    Unordered,
+}
+
+/// How time passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimeModel {
+    /// It is not counted: a message takes any time, and a timer may run out as soon as it is set.
+    Async,
+    /// In ticks: a message takes from none to `bound` of them, and a timer runs out at its own. Of
+    /// what happens to a process at one tick, a message that must arrive comes before a timer.
+    Sync {
+        /// D: in how many ticks a message has arrived.
+        bound: u16,
+        /// How long a tick is, for the timers.
+        tick: Duration,
+    },
+}
+
+/// How many faults of each kind can happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Faults {
+    /// Processes that die.
+    pub crashes: u8,
+    /// Dead ones that come back.
+    pub returns: u8,
+    /// Messages that are lost.
+    pub losses: u8,
+    /// Messages that arrive once more.
+    pub duplications: u8,
+}
+
+/// What else is bounded. What lies beyond is counted, and the verdict says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bounds {
+    /// Terms up to this one.
+    pub terms: Option<u64>,
+    /// So many timers that run out, of all processes together.
+    pub timeouts: Option<u8>,
+}
+
+/// A time in ticks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ticks {
+    pub(crate) count: u16,
+    /// Whether it was no whole number of them; it is the next one then.
+    pub(crate) is_rounded: bool,
+}
+
+impl TimeModel {
+    /// How many ticks that is.
+    pub(crate) fn ticks(self, time: Duration) -> Ticks {
+        let Self::Sync { tick, .. } = self else { return Ticks { count: 0, is_rounded: false } };
+        let (time, tick) = (time.as_nanos(), tick.as_nanos().max(1));
+        let count = u16::try_from(time.div_ceil(tick)).unwrap_or(u16::MAX);
+        Ticks { count, is_rounded: time % tick != 0 }
+    }
+
+    /// In how many ticks a message that is sent now must have arrived.
+    pub(crate) fn bound(self) -> Ticks {
+        let count = match self {
+            Self::Async => 0,
+            Self::Sync { bound, .. } => bound,
+        };
+        Ticks { count, is_rounded: false }
+    }
+
+    /// Whether time is counted.
+    pub fn is_sync(self) -> bool {
+        matches!(self, Self::Sync { .. })
+    }
+}
+
+/// What is left of all that is bounded, as one word of a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Left(pub(crate) u32);
+
+/// Something of which there is so much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Good {
+    Crash,
+    Return,
+    Loss,
+    Duplication,
+    Timeout,
+}
+
+impl Left {
+    /// All of it. What is not bounded is never taken.
+    pub(crate) fn all(faults: Faults, bounds: Bounds) -> Self {
+        let nibbles = [faults.crashes, faults.returns, faults.losses, faults.duplications];
+        let word = nibbles.iter().rev().fold(0, |word, &many| word << 4 | u32::from(many.min(15)));
+        Self(word | u32::from(bounds.timeouts.unwrap_or(1)) << 16)
+    }
+
+    /// One less, if there is one.
+    #[inline]
+    pub(crate) fn take(self, good: Good) -> Option<Self> {
+        let (shift, bits) = match good {
+            Good::Crash => (0, 4),
+            Good::Return => (4, 4),
+            Good::Loss => (8, 4),
+            Good::Duplication => (12, 4),
+            Good::Timeout => (16, 8),
+        };
+        let many = self.0 >> shift & ((1 << bits) - 1);
+        (many > 0).then(|| Self(self.0 - (1 << shift)))
+    }
+
+    /// Whether no fault has happened yet.
+    #[inline]
+    pub(crate) fn is_faultless(self, all: Self) -> bool {
+        self.0 & 0xffff == all.0 & 0xffff
+    }
+}

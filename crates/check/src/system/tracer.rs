@@ -1,0 +1,329 @@
+//! A way through the states as an ordinary trace: every step taken again, by the processes
+//! themselves, and written down.
+
+use std::collections::BTreeMap;
+
+use conclave_core::{Arrival, Effects, Fence, Input, Message, Protocol, Seat};
+use conclave_observe::trace::Record;
+use conclave_observe::{Event, LossCause, MessageId, MessageNumbers, Observable, Time, What};
+use smallvec::SmallVec;
+
+use super::channel::{Channel, InFlight};
+use super::node::{Node, Witness};
+use super::{Client, Deed, System, timer_tags};
+use crate::{Fingerprint, Lasso, Step};
+
+/// What happened on a way, and where its loop begins if it has one.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Event by event.
+    pub records: Vec<Record>,
+    /// The first record of the loop.
+    pub repeats_from: Option<u64>,
+}
+
+/// Takes steps and writes them down.
+struct Tracer<'a, P: Protocol, C: Client<P>> {
+    system: &'a System<'a, P, C>,
+    nodes: Vec<Node<P, C::State>>,
+    channels: BTreeMap<(Seat, Seat), Vec<(MessageId, InFlight<P::Message>)>>,
+    /// How many of the dead can still come back.
+    returns: u8,
+    out: Effects<P>,
+    page: Page<P::Message>,
+}
+
+/// What is written.
+struct Page<M> {
+    seat: Seat,
+    at: Time,
+    records: Vec<Record>,
+    /// The record that the rules of a step belong to.
+    step: usize,
+    numbers: MessageNumbers,
+    /// What was sent and is not on its way yet: from whom, to whom.
+    sends: Vec<((Seat, Seat), MessageId, M)>,
+    /// Messages of a process to itself that it has not taken in yet.
+    own: std::collections::VecDeque<MessageId>,
+}
+
+impl<P, C> System<'_, P, C>
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    C: Client<P>,
+{
+    /// What happens on a way that ends.
+    pub fn tell(&self, path: &[Step]) -> Told {
+        Told { records: self.tell_from(path, None).0, repeats_from: None }
+    }
+
+    /// What happens on a way without an end.
+    pub fn tell_loop(&self, lasso: &Lasso) -> Told {
+        let whole: Vec<Step> = lasso.stem.iter().chain(&lasso.turn).copied().collect();
+        let (records, at) = self.tell_from(&whole, Some(lasso.stem.len()));
+        Told { records, repeats_from: at.map(|at| at as u64) }
+    }
+
+    fn tell_from(&self, path: &[Step], marked: Option<usize>) -> (Vec<Record>, Option<usize>) {
+        let mut tracer = Tracer::new(self);
+        let times = self.times(path);
+        let mut mark = None;
+        for (index, (&step, &at)) in path.iter().zip(&times).enumerate() {
+            if marked == Some(index) {
+                mark = Some(tracer.page.records.len());
+            }
+            tracer.page.at = at;
+            tracer.take(step.into());
+        }
+        tracer.say_who_waits();
+        (tracer.page.records, mark)
+    }
+
+    /// When each step happens, as far as it is drawn: one after the other, or at its tick.
+    fn times(&self, path: &[Step]) -> Vec<Time> {
+        if !self.setup.time.is_sync() {
+            return (1..=path.len() as u64).map(Time::delays).collect();
+        }
+        let is_tick = |step: &Step| Deed::from(*step) == Deed::Tick;
+        let mut times = Vec::new();
+        for (tick, steps) in path.split_inclusive(is_tick).enumerate() {
+            let steps = steps.len() as u64;
+            let tick = Time::delays(tick as u64);
+            let within = (0..steps).map(|place| Time(tick.0 + place * Time::DELAY.0 / steps));
+            times.extend(within);
+        }
+        times
+    }
+}
+
+impl<'a, P, C> Tracer<'a, P, C>
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    C: Client<P>,
+{
+    fn new(system: &'a System<'a, P, C>) -> Self {
+        let setup = system.setup;
+        let page = Page {
+            seat: Seat(0),
+            at: Time::ZERO,
+            records: Vec::new(),
+            step: 0,
+            numbers: MessageNumbers::default(),
+            sends: Vec::new(),
+            own: std::collections::VecDeque::new(),
+        };
+        let (nodes, channels, out) = (Vec::new(), BTreeMap::new(), Effects::explained());
+        let returns = setup.faults.returns;
+        let mut tracer = Self { system, nodes, channels, returns, out, page };
+        if let Some(holder) = setup.holder.and_then(|id| setup.view.seat(id)) {
+            tracer.page.seat = holder;
+            tracer.page.event(What::Entered { fence: Fence::default() });
+        }
+        for seat in (0..setup.view.len()).map(Seat::at) {
+            let client = setup.client.first(seat);
+            let timers = SmallVec::new();
+            tracer.nodes.push(Node { seat, process: None, client, timers, stored: None });
+            tracer.page.seat = seat;
+            // What starts at the beginning has no record of its own that rules could belong to.
+            tracer.page.step = usize::MAX;
+            tracer.nodes[seat.index()].start(
+                setup,
+                Arrival::Founding,
+                &mut tracer.out,
+                &mut tracer.page,
+            );
+        }
+        tracer.send_all();
+        tracer
+    }
+
+    fn take(&mut self, deed: Deed) {
+        let setup = self.system.setup;
+        match deed {
+            Deed::Tick => {
+                self.nodes.iter_mut().for_each(Node::tick);
+                for (_, flight) in self.channels.values_mut().flatten() {
+                    flight.left = flight.left.saturating_sub(1);
+                }
+            }
+            Deed::Asks(seat) | Deed::Leaves(seat) => {
+                let node = &mut self.nodes[seat.index()];
+                let Some(ask) = setup.client.asks(&node.client) else { return };
+                setup.client.asked(&mut node.client);
+                let what = ask.command.what(setup.view);
+                self.step(seat, what, Input::Command(ask.command));
+            }
+            Deed::Arrives { from, to, tag } => self.arrive(from, to, tag),
+            Deed::RunsOut { seat, tag } => {
+                let node = &mut self.nodes[seat.index()];
+                let tags = timer_tags(&node.timers);
+                let Some(index) = tags.iter().position(|&it| it == tag) else { return };
+                let timer = node.run_out(index);
+                self.step(seat, Some(What::TimerFired), Input::Timer(timer));
+            }
+            Deed::Crashes(seat) => {
+                self.page.begin(seat, What::Crashed, None);
+                self.nodes[seat.index()].crash(&setup.client);
+                if self.returns == 0 {
+                    self.give_up_what_goes_to(seat);
+                }
+            }
+            Deed::Returns(seat) => {
+                self.page.begin(seat, What::Returned, None);
+                self.returns = self.returns.saturating_sub(1);
+                self.nodes[seat.index()].start(
+                    setup,
+                    Arrival::Returning,
+                    &mut self.out,
+                    &mut self.page,
+                );
+                self.send_all();
+            }
+            Deed::IsLost { from, to, tag } => {
+                if let Some((message, _)) = self.pick(from, to, tag, true) {
+                    let cause = LossCause::Network;
+                    self.page.begin(from, What::Lost { message, to, cause }, None);
+                }
+            }
+            Deed::IsDoubled { from, to, tag } => {
+                if let Some((message, flight)) = self.pick(from, to, tag, false) {
+                    self.page.begin(from, What::Duplicated { message, to }, None);
+                    self.channels.entry((from, to)).or_default().push((message, flight));
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, from: Seat, to: Seat, tag: u16) {
+        let Some((message, flight)) = self.pick(from, to, tag, true) else { return };
+        if self.nodes[to.index()].process.is_none() {
+            let cause = LossCause::ReceiverDown;
+            return self.page.begin(from, What::Lost { message, to, cause }, None);
+        }
+        let kind = flight.message.kind();
+        let text = Some(format!("{:?}", flight.message));
+        self.page.begin(to, What::Received { message, from, kind }, text);
+        let from = self.system.setup.view.at(from);
+        self.go_on(to, Input::Message { from, message: flight.message });
+    }
+
+    fn step(&mut self, seat: Seat, what: Option<What>, input: Input<P>) {
+        if let Some(what) = what {
+            self.page.begin(seat, what, None);
+        }
+        self.go_on(seat, input);
+    }
+
+    fn go_on(&mut self, seat: Seat, input: Input<P>) {
+        let node = &mut self.nodes[seat.index()];
+        node.take(self.system.setup, input, &mut self.out, &mut self.page);
+        self.send_all();
+    }
+
+    fn send_all(&mut self) {
+        let left = self.system.setup.time.bound().count;
+        for (channel, id, message) in std::mem::take(&mut self.page.sends) {
+            self.channels.entry(channel).or_default().push((id, InFlight { message, left }));
+        }
+        let is_up = |seat: Seat| self.nodes.get(seat.index()).is_none_or(|it| it.process.is_some());
+        let dead: Vec<Seat> =
+            self.channels.keys().map(|(_, to)| *to).filter(|&to| !is_up(to)).collect();
+        if self.returns == 0 {
+            dead.into_iter().for_each(|seat| self.give_up_what_goes_to(seat));
+        }
+    }
+
+    /// Nobody will ever take it in: as in the search, it is lost at once.
+    fn give_up_what_goes_to(&mut self, dead: Seat) {
+        for (&(from, to), flights) in self.channels.iter_mut().filter(|((_, to), _)| *to == dead) {
+            for (message, _) in flights.drain(..) {
+                self.page.seat = from;
+                self.page.event(What::Lost { message, to, cause: LossCause::ReceiverDown });
+            }
+        }
+    }
+
+    /// Finds a message by what the search calls it, and takes it out.
+    fn pick(
+        &mut self,
+        from: Seat,
+        to: Seat,
+        tag: u16,
+        takes_out: bool,
+    ) -> Option<(MessageId, InFlight<P::Message>)> {
+        let wires = &self.system.wires;
+        let flights = self.channels.get_mut(&(from, to))?;
+        if wires.order == super::Channels::Unordered {
+            flights.sort_by_cached_key(|(_, flight)| Fingerprint::of(flight));
+        }
+        let channel = Channel(flights.iter().map(|(_, flight)| flight.clone()).collect());
+        let place = wires.place(&channel, tag)?;
+        Some(if takes_out { flights.remove(place) } else { flights[place].clone() })
+    }
+
+    /// Who waits, for whom, at the end.
+    fn say_who_waits(&mut self) {
+        let setup = self.system.setup;
+        for node in &self.nodes {
+            let Some(process) = node.process.as_ref() else { continue };
+            let mut whom: Vec<Seat> =
+                process.waits_for().into_iter().filter_map(|id| setup.view.seat(id)).collect();
+            whom.dedup();
+            if !setup.client.waits(&node.client) {
+                continue;
+            }
+            self.page.seat = node.seat;
+            for whom in whom {
+                self.page.event(What::WaitsFor { whom });
+            }
+        }
+    }
+}
+
+impl<M> Page<M> {
+    fn event(&mut self, what: What) {
+        self.write(what, None);
+    }
+
+    fn write(&mut self, what: What, text: Option<String>) {
+        let event = Event { at: self.at, seat: self.seat, what };
+        self.records.push(Record { event, text, rules: Vec::new() });
+    }
+
+    /// A step begins with this.
+    fn begin(&mut self, seat: Seat, what: What, text: Option<String>) {
+        self.seat = seat;
+        self.step = self.records.len();
+        self.write(what, text);
+    }
+}
+
+impl<M: Message> Witness<M> for Page<M> {
+    fn sent(&mut self, to: Seat, message: &M, copy: bool) {
+        let (id, kind) = (self.numbers.next_id(), message.kind());
+        let text = Some(format!("{message:?}"));
+        self.write(What::Sent { message: id, to, kind, copy }, text);
+        if to == self.seat {
+            self.own.push_back(id);
+        } else {
+            self.sends.push(((self.seat, to), id, message.clone()));
+        }
+    }
+
+    fn took_own(&mut self, message: &M) {
+        let Some(id) = self.own.pop_front() else { return };
+        let (from, kind) = (self.seat, message.kind());
+        let text = Some(format!("{message:?}"));
+        self.begin(from, What::Received { message: id, from, kind }, text);
+    }
+
+    fn told(&mut self, what: What) {
+        self.event(what);
+    }
+
+    fn rules(&mut self, rules: Vec<&'static str>) {
+        if let Some(record) = self.records.get_mut(self.step) {
+            record.rules.extend(rules.into_iter().map(Into::into));
+        }
+    }
+}
