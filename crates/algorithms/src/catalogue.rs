@@ -3,10 +3,12 @@
 //! The command line, the table and the tests iterate over this list. To add an algorithm is to
 //! write its file, with an [`Entry`] in it, and one line here.
 
+mod bounds;
 mod cost;
 mod entry;
 mod timing;
 
+pub use bounds::Bounds;
 pub use conclave_core::Promises;
 pub use cost::{Cost, Document, Measure, Remark, Size};
 pub use entry::{Entry, Needs, Seating, SeatingError};

@@ -6,7 +6,7 @@ use conclave_core::{Message, Protocol};
 use conclave_observe::Observable;
 
 use crate::system::{Client, Deed, Flaw, Premise, Setup, System, Told};
-use crate::{Budget, Claim, Explored, Keep, Lasso, Limit, Outcome, Progress, Search, Step};
+use crate::{Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Outcome, Progress, Search, Step};
 
 /// How to check.
 #[derive(Clone, Copy, Debug)]
@@ -150,6 +150,17 @@ where
     finding
 }
 
+/// All states of a system and all steps between them.
+pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    C: Client<P>,
+{
+    let keep = Keep { states: options.is_exact, steps: true };
+    let search = Search { threads: options.threads, keep, budget: options.budget };
+    search.run(&System::new(setup), &mut |_| ControlFlow::Continue(())).into_graph()
+}
+
 impl Finding {
     fn refute_by<P, C>(&mut self, system: &System<'_, P, C>, lasso: &Lasso)
     where
@@ -167,8 +178,7 @@ impl Finding {
         self.premises.iter().find(|(it, _)| *it == premise).map_or(0, |(_, count)| *count)
     }
 
-    /// What the proof rests on and never happened. Messages that are spent on repairs are sent only
-    /// where something breaks.
+    /// What the proof rests on and never happened.
     fn vacuous<P: Protocol, C>(&self, setup: &Setup<'_, P, C>) -> Vec<Premise> {
         let crashes = setup.faults.crashes > 0;
         let is_rested_on = |premise: Premise| match premise {
@@ -182,12 +192,7 @@ impl Finding {
             Premise::Finished => setup.bounds.timeouts.is_none() && setup.bounds.terms.is_none(),
             Premise::Crashed => crashes,
             Premise::Beyond | Premise::Rounded => false,
-            Premise::Sent(kind) => {
-                crashes
-                    || P::Message::KINDS
-                        .get(kind)
-                        .is_some_and(|kind| kind.phase != conclave_core::Phase::Repair)
-            }
+            Premise::Sent(kind) => setup.expected_kinds >> kind & 1 != 0,
         };
         let missing =
             self.premises.iter().filter(|(premise, count)| *count == 0 && is_rested_on(*premise));

@@ -77,6 +77,29 @@ impl Graph {
         self.steps.len()
     }
 
+    /// Every step, with the numbers of the states that it leads from and to: from 0 on, and 0 is
+    /// where it all begins.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Step, usize)> + '_ {
+        // Rows of shards have gaps where a shard has fewer states than another.
+        let mut numbers = vec![usize::MAX; self.first.len()];
+        for (number, state) in self.states().enumerate() {
+            numbers[state as usize] = number;
+        }
+        let root = self.states().find(|&state| self.explored.path_to(state).is_empty());
+        let root = root.map_or(0, |state| numbers[state as usize]);
+        let named = move |state: StateId| match numbers[state as usize] {
+            number if number == root => 0,
+            0 => root,
+            number => number,
+        };
+        self.states().flat_map(move |from| {
+            let from_named = named(from);
+            let out: Vec<_> =
+                self.out(from).iter().map(|&(step, to)| (from_named, step, named(to))).collect();
+            out
+        })
+    }
+
     /// What was found beside the steps.
     pub fn explored(&self) -> &Explored {
         &self.explored

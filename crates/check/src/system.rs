@@ -266,7 +266,8 @@ where
         let serves = notes.news.iter().any(|what| {
             matches!(what, What::Entered { .. } | What::Elected { .. } | What::Suspected { .. })
         });
-        let is_broken = node.process.as_ref().is_some_and(|process| process.invariants().is_err());
+        let is_broken = self.setup.check_invariants
+            && node.process.as_ref().is_some_and(|process| process.invariants().is_err());
         let is_beyond = self.is_beyond(&node);
         let news = match notes.news.is_empty() {
             true => NO_NEWS,

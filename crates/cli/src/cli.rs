@@ -10,7 +10,11 @@ use conclave_sim::{
     Crash, Drift, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
 };
 
+mod check;
 mod service;
+mod timing;
+
+pub use check::{CheckArgs, Unfair};
 
 pub use service::{
     CompletionsArgs, ElectArgs, EngineArgs, FenceCheckArgs, FenceCommand, HoldArgs, LockArgs,
@@ -42,11 +46,12 @@ The lab:
   conclave run maekawa-plain -n 3               watch it deadlock, and be told why
   conclave run ricart-agrawala -n 3 --explain   every event, with the rule that fired
   conclave run bully --dead 5 --svg run.svg     an election as a space-time diagram
+  conclave check maekawa -n 3                   prove it, in every interleaving
   conclave sweep --svg trade.svg                what failure detectors trade for accuracy
   conclave voting-sets grid -n 36               who votes for whom
 
 Exit codes of the lab: 0 ok, 2 bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14
-budget. Those of locks are in `conclave lock --help`.";
+budget, 15 vacuous. Those of locks are in `conclave lock --help`.";
 
 const LOCK_EXAMPLES: &str = "Examples:
   conclave lock nightly -- ./backup.sh --full
@@ -92,6 +97,9 @@ pub enum Command {
     /// Simulate one algorithm, judge the run and measure it
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Search all that an algorithm can do, and prove or refute what it promises
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Box<CheckArgs>),
     /// Measure every algorithm beside its formula
     #[command(after_help = TABLE_EXAMPLES)]
     Table(TableArgs),
@@ -122,6 +130,20 @@ const RUN_EXAMPLES: &str = "Examples:
 
 Times are written 40ms, 1.5ms, 300us, 2s; a bare number is milliseconds. In the unit network every
 message takes one delay, which is shown as 1 and written as 1ms.";
+
+const CHECK_EXAMPLES: &str = "Examples:
+  conclave check ricart-agrawala -n 3 --requests 2
+  conclave check maekawa-plain --explain          its shortest deadlock, step by step
+  conclave check lamport -n 2 --no-fifo --svg two-holders.svg
+  conclave check bully -n 3 --crashes 1 --returns 1
+  conclave check bully -n 2 --time async --trace wrong.jsonl
+  conclave check token-ring -n 3 --unfair leaves  what is owed to fairness
+  conclave check chubby --safety --terms 3 --timeouts 2
+  conclave check --all --quick
+
+What is bounded is the work: how often each asks, how many faults happen. Exit codes: 0 proved, 2 bad
+input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14 budget, 15 vacuous (nothing is wrong, but
+something that a proof rests on never happened).";
 
 const TABLE_EXAMPLES: &str = "Examples:
   conclave table

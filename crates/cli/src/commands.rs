@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod algorithms;
+mod check;
 mod explain;
 mod fence;
 mod hold;
@@ -36,6 +37,7 @@ pub fn execute(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Man(args) => manual::man(args),
         Command::Algorithms(args) => algorithms::execute(args),
         Command::Run(args) => run::execute(args),
+        Command::Check(args) => check::execute(args),
         Command::Table(args) => table::execute(args),
         Command::Sweep(args) => sweep::execute(args),
         Command::VotingSets(args) => voting_sets::execute(args),

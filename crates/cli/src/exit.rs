@@ -25,6 +25,9 @@ pub const NOT_EXECUTABLE: u8 = 126;
 /// The command was not found, as shells have it.
 pub const NOT_FOUND: u8 = 127;
 
+/// A search found nothing wrong, but something that a proof rests on never happened.
+pub const VACUOUS: u8 = 15;
+
 /// The exit code of a verdict, the same for all commands of the lab.
 pub const fn code(verdict: Verdict) -> u8 {
     match verdict {

@@ -11,6 +11,7 @@ pub mod exit;
 pub mod experiment;
 pub mod once;
 pub mod plan;
+pub mod search;
 pub mod sentence;
 pub mod sweep;
 pub mod wrapper;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{DuplicateId, Kind, ProcessId, Promises, Seat, View};
 
-use super::{Cost, Remark, Setting, Timing, all};
+use super::{Bounds, Cost, Remark, Setting, Timing, all};
 use crate::mutex::central;
 use crate::quorum::{Construction, VotingSets, VotingSetsError};
 
@@ -30,6 +30,11 @@ pub struct Entry {
     pub crash: &'static str,
     /// Its messages.
     pub kinds: &'static [Kind],
+    /// Those that a search never sees: other variants send them, or they serve what no search asks
+    /// for.
+    pub silent: &'static [&'static str],
+    /// Within which bounds it is searched.
+    pub searches: &'static [Bounds],
     /// What it is expected to cost.
     pub costs: &'static [Cost],
     /// What lecture notes say that it costs.

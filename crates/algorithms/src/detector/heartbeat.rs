@@ -32,7 +32,7 @@ use core::time::Duration;
 use conclave_core::detector::{Command, Notice};
 use conclave_core::{Effects, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View};
 
-use crate::catalogue::{Entry, Needs, Promises, Setting, Timing};
+use crate::catalogue::{Bounds, Entry, Needs, Promises, Setting, Timing};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -81,6 +81,8 @@ pub const ENTRY: Entry = Entry {
     settings: &[Setting::Bound, Setting::Beat],
     crash: "all others suspect the dead one, at most T + 2D later",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[Bounds::of(3, 0).sync(1).beat(2).crashes(1), Bounds::of(2, 0)],
     costs: &[],
     remarks: &[],
 };

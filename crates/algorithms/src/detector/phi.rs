@@ -121,6 +121,8 @@ pub const ENTRY: Entry = Entry {
     settings: &[Setting::Bound, Setting::Beat, Setting::Phi],
     crash: "all others suspect the dead one once its silence is unlikely enough",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[],
     costs: &[],
     remarks: &[],
 };

@@ -70,7 +70,9 @@ use core::time::Duration;
 use conclave_core::election::{Command, Notice, Term};
 use conclave_core::{Arrival, Effects, Input, Kind, KindIndex, ProcessId, Protocol, Start, View};
 
-use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark, Setting, Timing};
+use crate::catalogue::{
+    Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark, Setting, Timing,
+};
 
 /// What processes say to each other. The sender is the id.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -141,6 +143,13 @@ pub const ENTRY: Entry = Entry {
     settings: &[Setting::Bound, Setting::Answer, Setting::Announcement, Setting::SkipDead],
     crash: "the largest that lives is elected; who was in mid-election with the dead calls again",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[
+        Bounds::of(3, 1).sync(1),
+        Bounds::of(3, 1).sync(1).crashes(1).returns(1),
+        Bounds::of(4, 1).sync(1).large(),
+        Bounds::of(2, 1),
+    ],
     costs: &[
         Cost::exactly(Measure::ElectionBest, "N-1", |size| size.n - 1.0),
         Cost::exactly(Measure::ElectionBestSkipping, "N-2", |size| size.n - 2.0),

@@ -44,7 +44,7 @@ use alloc::vec::Vec;
 use conclave_core::election::{Command, Notice, Term};
 use conclave_core::{Effects, Input, Kind, KindIndex, ProcessId, Protocol, Start};
 
-use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark, Size};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark, Size};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -111,6 +111,8 @@ pub const PLAIN: Entry = Entry {
     settings: &[],
     crash: "any crash breaks the ring: no election comes to its end",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[Bounds::of(5, 1)],
     costs: &[
         BEST,
         WORST,
@@ -138,6 +140,8 @@ pub const SUPPRESS: Entry = Entry {
     name: "chang-roberts-suppress",
     title: "Chang-Roberts, suppressing smaller initiators",
     summary: "as chang-roberts, but messages carry their initiator, and smaller ones give way",
+    silent: &[],
+    searches: &[Bounds::of(5, 1)],
     ..PLAIN
 };
 
@@ -156,6 +160,8 @@ pub const NAIVE: Entry = Entry {
         TURNAROUND_BEST,
         TURNAROUND_WORST,
     ],
+    silent: &[],
+    searches: &[Bounds::of(5, 1)],
     ..PLAIN
 };
 

@@ -50,7 +50,7 @@ use conclave_core::{
 };
 
 use super::{ChangRoberts, chang_roberts};
-use crate::catalogue::{Entry, Needs, Setting};
+use crate::catalogue::{Bounds, Entry, Needs, Setting};
 use crate::detector::{Heartbeat, With};
 
 /// Who died and who came back, as far as one knows: of each member, by seat, how often its state
@@ -96,6 +96,12 @@ pub const ENTRY: Entry = Entry {
     settings: &[Setting::Bound, Setting::Beat],
     crash: "those who live elect the largest of them, and one that comes back takes part again",
     kinds: <<ChangRobertsRepaired as Protocol>::Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[
+        Bounds::of(3, 1).sync(1).beat(2),
+        Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
+        Bounds::of(3, 1),
+    ],
     remarks: &[],
     ..chang_roberts::PLAIN
 };

@@ -73,7 +73,7 @@ use conclave_core::{
     Arrival, Effects, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
 };
 
-use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting};
 
 /// By how many percent the fastest clock may be faster than the slowest: a promise lasts that much
 /// longer than a lease.
@@ -225,6 +225,8 @@ pub const ENTRY: Entry = Entry {
     settings: &[Setting::Bound, Setting::Lease],
     crash: "master: another, once its lease is over; a majority: nobody leads till it is back",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &["write", "stored"],
+    searches: &[Bounds::of(3, 1).up_to(3, 2), Bounds::of(3, 1).up_to(3, 3).large()],
     costs: &[
         Cost::exactly(Measure::ElectionLone, "3(N-1)", |size| 3.0 * (size.n - 1.0)),
         Cost::exactly(Measure::TurnaroundLone, "3", |_| 3.0),

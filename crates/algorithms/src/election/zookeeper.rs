@@ -64,7 +64,7 @@ use core::time::Duration;
 use conclave_core::election::{Command, Notice, Term};
 use conclave_core::{Effects, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View};
 
-use crate::catalogue::{Cost, Entry as About, Measure, Needs, Promises, Setting};
+use crate::catalogue::{Bounds, Cost, Entry as About, Measure, Needs, Promises, Setting};
 use crate::mutex::central::COORDINATOR;
 
 /// What processes say to each other.
@@ -237,6 +237,8 @@ pub const PLAIN: About = About {
     settings: &[Setting::Bound, Setting::Session],
     crash: "leader: the next in line, once its session is over; store: excluded",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[Bounds::of(2, 1).up_to(3, 3), Bounds::of(3, 1).up_to(3, 2).large()],
     costs: &[
         Cost::exactly(Measure::ElectionLone, "3(N-1)", |size| 3.0 * (size.n - 1.0)),
         Cost::exactly(Measure::TurnaroundLone, "3", |_| 3.0),

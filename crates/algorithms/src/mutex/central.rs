@@ -40,7 +40,7 @@ use conclave_core::{
     Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Start,
 };
 
-use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -117,6 +117,8 @@ pub const PLAIN: Entry = Entry {
     settings: &[],
     crash: "coordinator, holder, or one in the queue when its turn comes: everybody blocks",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &["queued"],
+    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
     costs: &[
         Cost::exactly(Measure::Enter, "2", |_| 2.0),
         Cost::exactly(Measure::Leave, "1", |_| 1.0),
@@ -141,6 +143,8 @@ pub const QUEUED: Entry = Entry {
         Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
         Cost::exactly(Measure::SyncDelay, "2", |_| 2.0),
     ],
+    silent: &[],
+    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
     ..PLAIN
 };
 

@@ -72,7 +72,7 @@ use conclave_core::{
 
 pub use super::census::Epoch;
 use super::central::{self, Answers, Central};
-use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting};
 use crate::detector::{Heartbeat, With};
 use crate::election::{Bully, bully};
 
@@ -196,6 +196,13 @@ pub const ENTRY: Entry = Entry {
     ],
     crash: "found out and repaired: all others go on, after a census, and an election if need be",
     kinds: <<CentralElectedByHeartbeat as Protocol>::Message as conclave_core::Message>::KINDS,
+    silent: &["queued"],
+    searches: &[
+        Bounds::of(3, 1).sync(1).beat(2),
+        Bounds::of(3, 2).sync(1).beat(2).large(),
+        Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
+        Bounds::of(2, 1),
+    ],
     costs: &[
         Cost::exactly(Measure::Enter, "2(N-1)/N", |size| 2.0 * (size.n - 1.0) / size.n),
         Cost::exactly(Measure::Leave, "(N-1)/N", |size| (size.n - 1.0) / size.n),

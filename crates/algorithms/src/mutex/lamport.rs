@@ -35,7 +35,7 @@ use conclave_core::{
     Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
 };
 
-use crate::catalogue::{Cost, Entry, Measure, Needs, Promises};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -88,6 +88,8 @@ pub const ENTRY: Entry = Entry {
     settings: &[],
     crash: "any crash blocks everybody",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[Bounds::of(3, 1), Bounds::of(3, 2).large(), Bounds::of(2, 1).unordered()],
     costs: &[
         Cost::exactly(Measure::Enter, "2(N-1)", |size| 2.0 * (size.n - 1.0)),
         Cost::exactly(Measure::Leave, "N-1", |size| size.n - 1.0),

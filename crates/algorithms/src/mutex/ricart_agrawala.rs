@@ -43,7 +43,7 @@ use conclave_core::{
     Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
 };
 
-use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -106,6 +106,8 @@ pub const PLAIN: Entry = Entry {
     settings: &[],
     crash: "any crash blocks everybody",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &["deferred"],
+    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
     costs: &[
         Cost::exactly(Measure::Enter, "2(N-1)", |size| 2.0 * (size.n - 1.0)),
         Cost::exactly(Measure::Leave, "0", |_| 0.0),
@@ -130,6 +132,8 @@ pub const DEFERRED: Entry = Entry {
         Cost::exactly(Measure::LeaveDelay, "0", |_| 0.0),
         Cost::exactly(Measure::SyncDelay, "1", |_| 1.0),
     ],
+    silent: &[],
+    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
     ..PLAIN
 };
 

@@ -29,7 +29,7 @@ use conclave_core::{
     Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Start,
 };
 
-use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -70,6 +70,8 @@ pub const ENTRY: Entry = Entry {
     settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
     costs: &[
         Cost::exactly(Measure::Enter, "0", |_| 0.0),
         Cost::exactly(Measure::Leave, "0", |_| 0.0),

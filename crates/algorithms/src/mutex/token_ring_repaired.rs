@@ -66,7 +66,7 @@ use conclave_core::{
 use super::census::Census;
 pub use super::census::Epoch;
 use super::{TokenRing, token_ring};
-use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting, Timing};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting, Timing};
 use crate::detector::{Heartbeat, With};
 
 /// What processes say to each other.
@@ -161,6 +161,13 @@ pub const ENTRY: Entry = Entry {
     settings: &[Setting::Bound, Setting::Beat],
     crash: "the ring is repaired without the dead; a lost token is made anew in a new epoch",
     kinds: <<TokenRingRepaired as Protocol>::Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[
+        Bounds::of(3, 1).sync(1).beat(2),
+        Bounds::of(3, 2).sync(1).beat(2).large(),
+        Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
+        Bounds::of(2, 1),
+    ],
     costs: &[
         Cost::exactly(Measure::Enter, "0", |_| 0.0),
         Cost::exactly(Measure::Leave, "0", |_| 0.0),

@@ -34,7 +34,7 @@ use conclave_core::{
     Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Start,
 };
 
-use crate::catalogue::{Cost, Entry, Measure, Needs, Promises};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -85,6 +85,8 @@ pub const ENTRY: Entry = Entry {
     settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
     costs: &[
         Cost::exactly(Measure::Enter, "2d, mean N-1", |size| size.n - 1.0),
         Cost::exactly(Measure::Leave, "0", |_| 0.0),

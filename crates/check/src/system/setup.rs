@@ -23,6 +23,10 @@ pub struct Setup<'a, P: Protocol, C> {
     pub time: TimeModel,
     /// Which faults can happen, and how often.
     pub faults: Faults,
+    /// Whether processes get what they need, so that their own invariants must hold.
+    pub check_invariants: bool,
+    /// The kinds of messages that must be sent in some step, or a proof is vacuous; one bit each.
+    pub expected_kinds: u32,
     /// What else is bounded, so that there is an end.
     pub bounds: Bounds,
 }

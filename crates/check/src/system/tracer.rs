@@ -269,7 +269,8 @@ where
             let mut whom: Vec<Seat> =
                 process.waits_for().into_iter().filter_map(|id| setup.view.seat(id)).collect();
             whom.dedup();
-            if !setup.client.waits(&node.client) {
+            let is_mutex = matches!(setup.promises, conclave_core::Promises::Mutex { .. });
+            if is_mutex && !setup.client.waits(&node.client) {
                 continue;
             }
             self.page.seat = node.seat;

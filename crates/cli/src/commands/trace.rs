@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use conclave_core::Seat;
 use conclave_observe::trace::{Trace, json};
-use conclave_observe::{Ending, JudgeOrdering, WaitGraph, What};
+use conclave_observe::{Ending, JudgeOrdering, Report, WaitGraph, What};
 
 use super::{explain, output};
 use crate::cli::TraceArgs;
@@ -19,25 +19,7 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let text = output::read_file(&args.file)?;
     let trace = json::read(&text).with_context(|| args.file.display().to_string())?;
     let members = trace.header.members.len();
-    let ordering = if members <= ORDERING_MAX { JudgeOrdering::Yes } else { JudgeOrdering::No };
-    // A run that did not end well says at its end who waits for whom; one that was cut off does
-    // not, and is not blamed for those who wait.
-    let judge = trace.judge(ordering);
-    let waits = waits(&trace);
-    let ending = match judge.waiting() {
-        0 => Ending::Finished,
-        _ if waits.iter().any(|whom| !whom.is_empty()) => Ending::Quiet,
-        _ => Ending::BudgetSpent,
-    };
-    let diagnosis =
-        (ending == Ending::Quiet).then(|| WaitGraph::new(waits).diagnose(&judge)).flatten();
-    let promises_order = trace.header.promises.ordering();
-    let report = judge.finish(ending);
-    let id = |seat| trace.id(seat);
-    let reason = sentence::judged(&report, promises_order, id)
-        .or_else(|| diagnosis.map(|diagnosis| diagnosis.sentence(id)))
-        .or_else(|| (ending == Ending::BudgetSpent).then(|| sentence::cut_off(&report)))
-        .unwrap_or_else(|| sentence::ended(&report, id));
+    let (report, reason) = judge_again(&trace);
     let mut out = anstream::stdout().lock();
     if args.explain {
         explain::explain(&trace, &mut out)?;
@@ -52,6 +34,31 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     output::check_window(&args.drawing)?;
     output::draw(&trace, &args.drawing, members, vec![format!("{}: {reason}", report.verdict)])?;
     Ok(exit::exit_code(report.verdict))
+}
+
+/// What is to be said of a recorded run, and why.
+pub fn judge_again(trace: &Trace) -> (Report, String) {
+    let members = trace.header.members.len();
+    let ordering = if members <= ORDERING_MAX { JudgeOrdering::Yes } else { JudgeOrdering::No };
+    // A run that did not end well says at its end who waits for whom; one that was cut off does
+    // not, and is not blamed for those who wait.
+    let judge = trace.judge(ordering);
+    let waits = waits(trace);
+    let ending = match judge.waiting() {
+        0 => Ending::Finished,
+        _ if waits.iter().any(|whom| !whom.is_empty()) => Ending::Quiet,
+        _ => Ending::BudgetSpent,
+    };
+    let diagnosis =
+        (ending == Ending::Quiet).then(|| WaitGraph::new(waits).diagnose(&judge)).flatten();
+    let promises_order = trace.header.promises.ordering();
+    let report = judge.finish(ending);
+    let id = |seat| trace.id(seat);
+    let reason = sentence::judged(&report, promises_order, id)
+        .or_else(|| diagnosis.map(|diagnosis| diagnosis.sentence(id)))
+        .or_else(|| (ending == Ending::BudgetSpent).then(|| sentence::cut_off(&report)))
+        .unwrap_or_else(|| sentence::ended(&report, id));
+    (report, reason)
 }
 
 /// By seat: whom it waits for, as the run said at its end.

@@ -32,7 +32,7 @@ use conclave_core::{
     Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
 };
 
-use crate::catalogue::{Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
 use crate::quorum::VotingSets;
 
 /// What processes say to each other.
@@ -82,6 +82,8 @@ pub const ENTRY: Entry = Entry {
     settings: &[],
     crash: "a crash in a voting set blocks its users; deadlocks without any crash",
     kinds: <Message as conclave_core::Message>::KINDS,
+    silent: &[],
+    searches: &[Bounds::of(3, 1)],
     costs: &[
         Cost::exactly(Measure::Enter, "2(K-1)", |size| 2.0 * (size.k - 1.0)),
         Cost::exactly(Measure::Leave, "K-1", |size| size.k - 1.0),

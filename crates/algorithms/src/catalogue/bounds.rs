@@ -1,0 +1,86 @@
+//! Within which bounds an algorithm is searched.
+
+/// A search of all that an algorithm can do, as large as it is worth its time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// How many take part, beside a coordinator.
+    pub n: u32,
+    /// How often each asks, or calls.
+    pub requests: u8,
+    /// Whether messages of one channel can overtake each other.
+    pub is_unordered: bool,
+    /// In how many ticks a message has arrived; `None` where time is not counted.
+    pub sync: Option<u16>,
+    /// From beat to beat, in ticks, where there are beats.
+    pub beat: Option<u16>,
+    /// How many die.
+    pub crashes: u8,
+    /// How many of the dead come back.
+    pub returns: u8,
+    /// Terms up to this one, where they would grow for ever.
+    pub terms: Option<u64>,
+    /// How many timers run out in all, where they would for ever.
+    pub timeouts: Option<u8>,
+    /// Whether it takes minutes, and is left out where that is too long.
+    pub is_large: bool,
+}
+
+impl Bounds {
+    /// So many processes that ask so often, with FIFO channels and without faults or time.
+    pub const fn of(n: u32, requests: u8) -> Self {
+        Self {
+            n,
+            requests,
+            is_unordered: false,
+            sync: None,
+            beat: None,
+            crashes: 0,
+            returns: 0,
+            terms: None,
+            timeouts: None,
+            is_large: false,
+        }
+    }
+
+    /// The same, with channels that keep no order.
+    #[must_use]
+    pub const fn unordered(self) -> Self {
+        Self { is_unordered: true, ..self }
+    }
+
+    /// The same, in ticks, where a message has arrived in so many.
+    #[must_use]
+    pub const fn sync(self, bound: u16) -> Self {
+        Self { sync: Some(bound), ..self }
+    }
+
+    /// The same, with so many ticks from beat to beat.
+    #[must_use]
+    pub const fn beat(self, ticks: u16) -> Self {
+        Self { beat: Some(ticks), ..self }
+    }
+
+    /// The same, where so many die.
+    #[must_use]
+    pub const fn crashes(self, crashes: u8) -> Self {
+        Self { crashes, ..self }
+    }
+
+    /// The same, where so many of the dead come back.
+    #[must_use]
+    pub const fn returns(self, returns: u8) -> Self {
+        Self { returns, ..self }
+    }
+
+    /// The same, for safety alone: so many terms, and so many timers that run out.
+    #[must_use]
+    pub const fn up_to(self, terms: u64, timeouts: u8) -> Self {
+        Self { terms: Some(terms), timeouts: Some(timeouts), ..self }
+    }
+
+    /// The same, which takes minutes.
+    #[must_use]
+    pub const fn large(self) -> Self {
+        Self { is_large: true, ..self }
+    }
+}

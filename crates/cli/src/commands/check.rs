@@ -1,0 +1,395 @@
+//! `conclave check`: everything that an algorithm can do, within bounds.
+
+mod properties;
+mod table;
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::bail;
+use conclave_algorithms::catalogue::{self, Promises, Setting};
+use conclave_algorithms::quorum::Construction;
+use conclave_check::system::{Bounds, Channels, Deed, Faults, Flaw, Premise, TimeModel};
+use conclave_check::{Fairness, Finding, Limit, Progress as Far, Step, Verdict};
+use conclave_core::{ProcessId, View};
+use conclave_observe::trace::json;
+use conclave_observe::{Time, Verdict as Judged};
+use serde_json::{Map, Value, json};
+
+use super::{explain, output, trace, voting_sets};
+use crate::cli::{CheckArgs, DrawingArgs, Unfair};
+use crate::exit;
+use crate::progress::Progress;
+use crate::search::{SearchPlan, Searched, time_word};
+
+pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    if args.all {
+        return table::execute(args);
+    }
+    let plan = plan_of(args)?;
+    let (searched, took) = search(&plan, args.max_time)?;
+    if let Some(path) = &args.dump {
+        dump(&plan, path)?;
+    }
+    if let (Some(path), Some(trace)) = (&args.trace, &searched.trace) {
+        output::write_file(path, |file| file.write_all(json::write(trace).as_bytes()))?;
+    }
+    let mut out = anstream::stdout().lock();
+    if let (true, Some(trace)) = (args.explain, &searched.trace) {
+        explain::explain(trace, &mut out)?;
+        writeln!(out)?;
+    }
+    let reason = reason(&searched);
+    if args.json {
+        writeln!(out, "{}", to_json(&plan, &searched, took, &reason))?;
+    } else {
+        print(&plan, &searched, took, &reason, &mut out)?;
+    }
+    if let Some(trace) = &searched.trace {
+        let drawing = DrawingArgs { svg: args.svg.clone(), svg_from: None, svg_to: None };
+        let caption = vec![format!("{}: {reason}", word(&searched.finding.verdict))];
+        output::draw(trace, &drawing, trace.header.members.len(), caption)?;
+    }
+    Ok(ExitCode::from(code(&searched.finding.verdict)))
+}
+
+/// What is to be searched, if it makes sense.
+fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
+    let entry = catalogue::find(args.algorithm.as_deref().unwrap_or_default())?;
+    let name = entry.name;
+    let clients = match (&args.ids, args.n) {
+        (Some(ids), _) => View::new(ids.iter().copied().map(ProcessId))?,
+        (None, n) => View::dense(1, n.unwrap_or(3)),
+    };
+    let mut plan = SearchPlan::new(entry, clients);
+    if entry.settings.contains(&Setting::Phi) {
+        bail!("{name} keeps readings of its clock, and a search has none; simulate it instead");
+    }
+    if args.voting_sets.is_some() && !entry.needs.voting_sets {
+        bail!("{name} uses no voting sets; leave --voting-sets out, or choose maekawa");
+    }
+    plan.construction = args.voting_sets.unwrap_or(Construction::Grid);
+    voting_sets::check_size(plan.construction, u32::try_from(plan.clients.len())?)?;
+    plan.requests = args.requests.unwrap_or(plan.requests);
+    if args.requests.is_some() && entry.promises == Promises::Detector {
+        bail!("nobody asks a detector for anything; leave --requests out");
+    }
+    plan.set_time(args.time.unwrap_or(plan.time));
+    args.timing.check_fit(entry)?;
+    plan.timing = args.timing.timing(Time::of(plan.timing.bound));
+    if args.no_fifo {
+        plan.channels = Channels::Unordered;
+    }
+    let CheckArgs { crashes, returns, losses, duplications, terms, timeouts, .. } = *args;
+    plan.faults = Faults { crashes, returns, losses, duplications };
+    if returns > crashes {
+        bail!("only the dead can come back; give as many --crashes as --returns");
+    }
+    if terms.is_some() && !matches!(entry.promises, Promises::Election { terms: true, .. }) {
+        bail!("{name} has no terms; leave --terms out, or choose chubby or zookeeper");
+    }
+    plan.bounds = Bounds { terms, timeouts };
+    let options = &mut plan.options;
+    options.liveness = !args.safety;
+    options.is_exact = args.exact;
+    options.threads = args.threads.map_or(options.threads, usize::from);
+    options.budget.bytes = args.max_memory;
+    options.budget.states = args.max_states.unwrap_or(options.budget.states);
+    for unfair in &args.unfair {
+        let Fairness { arrivals, timers, leaves, ticks } = &mut options.fairness;
+        *match unfair {
+            Unfair::Arrivals => arrivals,
+            Unfair::Timers => timers,
+            Unfair::Leaves => leaves,
+            Unfair::Ticks => ticks,
+        } = false;
+    }
+    Ok(plan)
+}
+
+/// Searches, and says how far it is.
+fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Duration)> {
+    let progress = Progress::endless();
+    let searched = plan.run(&mut |far| {
+        progress.say(|elapsed| how_far(far, elapsed));
+        if progress.elapsed() > max_time {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    Ok((searched, progress.elapsed()))
+}
+
+fn how_far(far: &Far, elapsed: Duration) -> String {
+    let rate = far.generated as f64 / elapsed.as_secs_f64() / 1e6;
+    format!(
+        "{} states, depth {}, frontier {}, {rate:.1} M/s, {} MiB",
+        grouped(far.distinct),
+        far.depth,
+        grouped(far.frontier),
+        far.bytes >> 20
+    )
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The verdict in a word, the same words as those of runs where they mean the same.
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Proved => "proved",
+        Verdict::Refuted(flaw) => match flaw {
+            Flaw::Breach(_) | Flaw::Invariant => "violated",
+            Flaw::Deadlock => "deadlock",
+            Flaw::Stalled => "stalled",
+            Flaw::Starved => "starved",
+        },
+        Verdict::Vacuous(_) => "vacuous",
+        Verdict::Budget(_) => "budget",
+    }
+}
+
+fn code(verdict: &Verdict) -> u8 {
+    match verdict {
+        Verdict::Proved => 0,
+        Verdict::Refuted(flaw) => exit::code(match flaw {
+            Flaw::Breach(_) | Flaw::Invariant => Judged::Violated,
+            Flaw::Deadlock => Judged::Deadlock,
+            Flaw::Stalled => Judged::Stalled,
+            Flaw::Starved => Judged::Starved,
+        }),
+        Verdict::Vacuous(_) => exit::VACUOUS,
+        Verdict::Budget(_) => exit::code(Judged::Budget),
+    }
+}
+
+fn style(verdict: &Verdict) -> Style {
+    let colour = match verdict {
+        Verdict::Proved => AnsiColor::Green,
+        Verdict::Budget(_) | Verdict::Vacuous(_) => AnsiColor::Yellow,
+        Verdict::Refuted(_) => AnsiColor::Red,
+    };
+    Style::new().bold().fg_color(Some(colour.into()))
+}
+
+/// Why the verdict is what it is, in a sentence.
+fn reason(searched: &Searched) -> String {
+    let finding = &searched.finding;
+    match &finding.verdict {
+        Verdict::Proved => "nothing within these bounds breaks what it promises".into(),
+        Verdict::Refuted(_) => {
+            let ways = finding.counterexample.as_ref().map_or((0, None), |found| found.steps);
+            let why = searched.trace.as_ref().map(|trace| trace::judge_again(trace).1);
+            let why = why.unwrap_or_default();
+            match ways {
+                (stem, Some(turn)) => {
+                    format!("{why}; {stem} steps lead to a loop of {turn}, which goes on for ever")
+                }
+                (steps, None) => format!("{why}; no way there is shorter than {steps} steps"),
+            }
+        }
+        Verdict::Vacuous(missing) => format!(
+            "nothing is wrong, but this never happened: {}; allow more of it",
+            missing.iter().map(|&it| premise_word(searched, it)).collect::<Vec<_>>().join(", ")
+        ),
+        Verdict::Budget(limit) => format!(
+            "{} ended the search with {} states not looked at: nothing is proved",
+            match limit {
+                Limit::States => "--max-states",
+                Limit::Memory => "--max-memory",
+                Limit::Stopped => "--max-time",
+            },
+            grouped(finding.progress.frontier)
+        ),
+    }
+}
+
+fn premise_word(searched: &Searched, premise: Premise) -> String {
+    match premise {
+        Premise::TwoWait => "two wait at once".into(),
+        Premise::Finished => "all is done".into(),
+        Premise::Served => "somebody is served".into(),
+        Premise::Crashed => "somebody dies".into(),
+        Premise::Beyond => "a step beyond the bounds".into(),
+        Premise::Rounded => "a timer of no whole number of ticks".into(),
+        Premise::Sent(kind) => format!("`{}` sent", searched.kinds[kind].name),
+    }
+}
+
+/// What is bounded, in words.
+fn bounds(plan: &SearchPlan) -> Vec<String> {
+    let mut words = Vec::new();
+    let count = |many: u64, one: &str, more: &str| match many {
+        1 => format!("1 {one}"),
+        _ => format!("{many} {more}"),
+    };
+    match plan.entry.promises {
+        Promises::Mutex { .. } => {
+            words.push(format!("{} each", count(plan.requests.into(), "request", "requests")));
+        }
+        Promises::Election { .. } => {
+            words.push(format!("{} each", count(plan.requests.into(), "call", "calls")));
+        }
+        Promises::Detector => {}
+    }
+    let Faults { crashes, returns, losses, duplications } = plan.faults;
+    let faults = [
+        (crashes, "crash", "crashes"),
+        (returns, "return", "returns"),
+        (losses, "loss", "losses"),
+        (duplications, "duplication", "duplications"),
+    ];
+    for (many, one, more) in faults.into_iter().filter(|(many, ..)| *many > 0) {
+        words.push(count(many.into(), one, more));
+    }
+    if let Some(terms) = plan.bounds.terms {
+        words.push(format!("terms up to {terms}"));
+    }
+    if let Some(timeouts) = plan.bounds.timeouts {
+        words.push(count(timeouts.into(), "timeout", "timeouts"));
+    }
+    if let (TimeModel::Sync { .. }, Some(beat)) = (plan.time, plan.timing.beat) {
+        words.push(format!("a beat every {} ms", Time::of(beat)));
+    }
+    words
+}
+
+fn channels_word(channels: Channels) -> &'static str {
+    match channels {
+        Channels::Fifo => "FIFO",
+        Channels::Unordered => "unordered",
+    }
+}
+
+fn print(
+    plan: &SearchPlan,
+    searched: &Searched,
+    took: Duration,
+    reason: &str,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let Searched { finding, .. } = searched;
+    let (name, n) = (plan.entry.name, plan.clients.len());
+    let bounded = bounds(plan).join(", ");
+    let comma = if bounded.is_empty() { "" } else { ", " };
+    writeln!(
+        out,
+        "{name}, {n} processes{comma}{bounded}, {} channels, {}",
+        channels_word(plan.channels),
+        time_word(plan.time)
+    )?;
+    let style = style(&finding.verdict);
+    writeln!(out, "  {style}{}{style:#}: {reason}", word(&finding.verdict))?;
+    for (property, result) in properties::of(plan, finding) {
+        writeln!(out, "  {:<10} {property}", result.word())?;
+    }
+    writeln!(out, "  searched   {}", figures(finding, took))?;
+    let seen = finding.premises.iter().filter(|(premise, count)| {
+        *count > 0 || matches!(premise, Premise::TwoWait | Premise::Served)
+    });
+    let seen: Vec<String> = seen
+        .map(|&(premise, count)| format!("{} {}", premise_word(searched, premise), grouped(count)))
+        .collect();
+    writeln!(out, "  rests on   {}", seen.join(", "))
+}
+
+fn figures(finding: &Finding, took: Duration) -> String {
+    let Far { distinct, generated, depth, bytes, .. } = finding.progress;
+    format!(
+        "{} states ({} generated, depth {depth}) in {:.2} s, {} bytes a state",
+        grouped(distinct),
+        grouped(generated),
+        took.as_secs_f64(),
+        bytes / distinct.max(1)
+    )
+}
+
+fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &str) -> Value {
+    let Searched { finding, .. } = searched;
+    let Far { distinct, generated, depth, frontier, bytes } = finding.progress;
+    let Faults { crashes, returns, losses, duplications } = plan.faults;
+    let premises: Map<String, Value> = finding
+        .premises
+        .iter()
+        .map(|&(premise, count)| (premise_word(searched, premise), count.into()))
+        .collect();
+    let properties: Map<String, Value> = properties::of(plan, finding)
+        .into_iter()
+        .map(|(property, result)| (property.to_owned(), result.word().into()))
+        .collect();
+    json!({
+        "algorithm": plan.entry.name,
+        "n": plan.clients.len(),
+        "requests": plan.requests,
+        "channels": channels_word(plan.channels).to_lowercase(),
+        "time": time_word(plan.time),
+        "faults": {
+            "crashes": crashes, "returns": returns,
+            "losses": losses, "duplications": duplications,
+        },
+        "terms": plan.bounds.terms,
+        "timeouts": plan.bounds.timeouts,
+        "verdict": word(&finding.verdict),
+        "reason": reason,
+        "properties": properties,
+        "distinct": distinct,
+        "generated": generated,
+        "depth": depth,
+        "frontier": frontier,
+        "seconds": took.as_secs_f64(),
+        "bytes": bytes,
+        "threads": plan.options.threads,
+        "exact": plan.options.is_exact,
+        "collisions": finding.collisions,
+        "premises": premises,
+        "counterexample": finding.counterexample.as_ref().map(|found| json!({
+            "steps": found.steps.0,
+            "loop": found.steps.1,
+        })),
+    })
+}
+
+/// Writes all states and steps, in the format of the CADP tools, which mCRL2 and LTSmin read too.
+fn dump(plan: &SearchPlan, path: &std::path::Path) -> anyhow::Result<()> {
+    let graph = plan.graph()?;
+    let view = plan.entry.view_of(&plan.clients)?;
+    let states = graph.explored().progress.distinct;
+    output::write_file(path, |file| {
+        writeln!(file, "des (0,{},{states})", graph.steps())?;
+        for (from, step, to) in graph.iter() {
+            writeln!(file, "({from},\"{}\",{to})", deed(step, &view))?;
+        }
+        Ok(())
+    })
+}
+
+/// A step, as other tools name it.
+fn deed(step: Step, view: &View) -> String {
+    let id = |seat| view.at(seat);
+    match Deed::from(step) {
+        Deed::Asks(seat) => format!("ask {}", id(seat)),
+        Deed::Leaves(seat) => format!("leave {}", id(seat)),
+        Deed::Arrives { from, to, tag: 0 } => format!("arrive {} {}", id(from), id(to)),
+        Deed::Arrives { from, to, tag } => format!("arrive {} {} {tag}", id(from), id(to)),
+        Deed::RunsOut { seat, tag } => format!("timer {} {tag}", id(seat)),
+        Deed::Tick => "tick".into(),
+        Deed::Crashes(seat) => format!("crash {}", id(seat)),
+        Deed::Returns(seat) => format!("return {}", id(seat)),
+        Deed::IsLost { from, to, tag } => format!("lose {} {} {tag}", id(from), id(to)),
+        Deed::IsDoubled { from, to, tag } => format!("double {} {} {tag}", id(from), id(to)),
+    }
+}

@@ -1,0 +1,312 @@
+//! What to search of an algorithm, and the search itself.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use conclave_algorithms::catalogue::{
+    self, DetectorVisitor, ElectionVisitor, Entry, MutexVisitor, Portable, Promises, Seating,
+    SeatingError, Timing,
+};
+use conclave_algorithms::quorum::Construction;
+use conclave_check::system::{
+    Bounds, Calls, Channels, Client, Enters, Faults, Listens, Setup, TimeModel,
+};
+use conclave_check::{Budget, Fairness, Finding, Graph, Options, Progress};
+use conclave_core::detector::Detector;
+use conclave_core::election::Election;
+use conclave_core::mutex::Mutex;
+use conclave_core::{Kind, Phase, Protocol, View};
+use conclave_observe::Observable;
+use conclave_observe::trace::{Header, Trace, TraceKind};
+
+/// How long a tick is, for what is told to timers: as long as a message takes in the unit network.
+pub const TICK: Duration = Duration::from_millis(1);
+
+/// What to search.
+#[derive(Clone, Debug)]
+pub struct SearchPlan {
+    /// The algorithm.
+    pub entry: &'static Entry,
+    /// Who asks, in ring order.
+    pub clients: View,
+    /// How voting sets are made.
+    pub construction: Construction,
+    /// What timers are set to.
+    pub timing: Timing,
+    /// How often each asks, or calls.
+    pub requests: u8,
+    /// Whether channels keep the order.
+    pub channels: Channels,
+    /// How time passes.
+    pub time: TimeModel,
+    /// Which faults can happen.
+    pub faults: Faults,
+    /// What else is bounded.
+    pub bounds: Bounds,
+    /// How to search.
+    pub options: Options,
+}
+
+/// What came of it.
+pub struct Searched {
+    /// What was found.
+    pub finding: Finding,
+    /// The counterexample, if there is one.
+    pub trace: Option<Trace>,
+    /// The kinds of messages, by index.
+    pub kinds: &'static [Kind],
+}
+
+/// The memory and the states that a search may take unless it is told otherwise.
+pub const BUDGET: Budget = Budget { states: 1 << 31, bytes: 8 << 30 };
+
+impl SearchPlan {
+    /// With the usual bounds: what an algorithm that needs synchrony needs, the others do without.
+    pub fn new(entry: &'static Entry, clients: View) -> Self {
+        let is_lock = matches!(entry.promises, Promises::Mutex { .. });
+        let time = match entry.needs.synchrony {
+            true => TimeModel::Sync { bound: 1, tick: TICK },
+            false => TimeModel::Async,
+        };
+        let mut plan = Self {
+            entry,
+            clients,
+            construction: Construction::Grid,
+            timing: Timing::of(TICK),
+            requests: if is_lock { 2 } else { 1 },
+            channels: Channels::Fifo,
+            time,
+            faults: Faults::default(),
+            bounds: Bounds::default(),
+            options: Options {
+                threads: std::thread::available_parallelism().map_or(1, usize::from),
+                budget: BUDGET,
+                is_exact: false,
+                liveness: true,
+                fairness: Fairness::ALL,
+            },
+        };
+        plan.set_time(time);
+        plan
+    }
+
+    /// The bounds that the catalogue has for it.
+    pub fn within(entry: &'static Entry, bounds: &catalogue::Bounds) -> Self {
+        let mut plan = Self::new(entry, View::dense(1, bounds.n));
+        plan.requests = bounds.requests;
+        if bounds.is_unordered {
+            plan.channels = Channels::Unordered;
+        }
+        plan.set_time(match bounds.sync {
+            Some(bound) => TimeModel::Sync { bound, tick: TICK },
+            None => TimeModel::Async,
+        });
+        plan.timing.beat = bounds.beat.map(|ticks| u32::from(ticks) * TICK);
+        plan.faults.crashes = bounds.crashes;
+        plan.faults.returns = bounds.returns;
+        plan.bounds = Bounds { terms: bounds.terms, timeouts: bounds.timeouts };
+        plan.options.liveness = plan.is_complete();
+        plan
+    }
+
+    /// Time passes like this, and the members know it.
+    pub fn set_time(&mut self, time: TimeModel) {
+        self.time = time;
+        self.timing.bound = match time {
+            TimeModel::Sync { bound, .. } => u32::from(bound) * TICK,
+            TimeModel::Async => TICK,
+        };
+    }
+
+    /// Whether all that the processes do by themselves is followed to its end: otherwise nothing
+    /// can be said of what comes at last.
+    pub fn is_complete(&self) -> bool {
+        self.bounds == Bounds::default()
+    }
+
+    /// Whether the algorithm gets what it needs, so that its invariants must hold.
+    fn is_within_model(&self) -> bool {
+        if !matches!(self.entry.promises, Promises::Mutex { .. }) {
+            return true;
+        }
+        let Faults { returns, losses, duplications, .. } = self.faults;
+        let is_ordered = self.channels == Channels::Fifo || !self.entry.needs.fifo;
+        let is_timely = self.time.is_sync() || !self.entry.needs.synchrony;
+        is_ordered && is_timely && returns + losses + duplications == 0
+    }
+
+    /// The kinds of messages without which a proof would be vacuous. Repairs need something to
+    /// repair.
+    fn expected_kinds(&self) -> u32 {
+        let is_expected = |kind: &Kind| {
+            !self.entry.silent.contains(&kind.name)
+                && (kind.phase != Phase::Repair || self.faults.crashes > 0)
+        };
+        let kinds = self.entry.kinds.iter().take(32).enumerate();
+        kinds.filter(|(_, kind)| is_expected(kind)).fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+
+    /// Searches. `watch` is told how far it is, now and then, and may end it.
+    pub fn run(
+        &self,
+        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Searched, SeatingError> {
+        let finding = self.visit(Check { plan: self, watch })?;
+        let trace = match &finding.counterexample {
+            Some(found) => {
+                Some(Trace { header: self.header()?, records: found.told.records.clone() })
+            }
+            None => None,
+        };
+        Ok(Searched { finding, trace, kinds: self.entry.kinds })
+    }
+
+    /// All states and all steps between them.
+    pub fn graph(&self) -> Result<Graph, SeatingError> {
+        self.visit(Draw { plan: self })
+    }
+
+    fn visit<V>(&self, visitor: V) -> Result<V::Output, SeatingError>
+    where
+        V: OfSetup,
+    {
+        let view = self.entry.view_of(&self.clients)?;
+        let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
+        let visit = Visit { plan: self, view: &view, visitor };
+        match self.entry.promises {
+            Promises::Mutex { .. } => catalogue::visit_mutex(self.entry, &seating, visit),
+            Promises::Election { .. } => catalogue::visit_election(self.entry, &seating, visit),
+            Promises::Detector => catalogue::visit_detector(self.entry, &seating, visit),
+        }
+    }
+
+    fn header(&self) -> Result<Header, SeatingError> {
+        Ok(Header {
+            algorithm: self.entry.name.into(),
+            seed: 0,
+            network: time_word(self.time),
+            members: self.entry.view_of(&self.clients)?.members().to_vec(),
+            kinds: self.entry.kinds.iter().copied().map(TraceKind::from).collect(),
+            promises: self.entry.promises,
+        })
+    }
+}
+
+/// How time passes, as it is written on the command line.
+pub fn time_word(time: TimeModel) -> String {
+    match time {
+        TimeModel::Async => "async".into(),
+        TimeModel::Sync { bound, .. } => format!("sync:{bound}"),
+    }
+}
+
+/// Something to be done with a system of whatever algorithm.
+trait OfSetup {
+    type Output;
+
+    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
+    where
+        P: Protocol<Command: Observable, Notice: Observable>,
+        C: Client<P>;
+}
+
+struct Check<'a> {
+    plan: &'a SearchPlan,
+    watch: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+}
+
+impl OfSetup for Check<'_> {
+    type Output = Finding;
+
+    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Finding
+    where
+        P: Protocol<Command: Observable, Notice: Observable>,
+        C: Client<P>,
+    {
+        conclave_check::check(setup, &self.plan.options, self.watch)
+    }
+}
+
+struct Draw<'a> {
+    plan: &'a SearchPlan,
+}
+
+impl OfSetup for Draw<'_> {
+    type Output = Graph;
+
+    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Graph
+    where
+        P: Protocol<Command: Observable, Notice: Observable>,
+        C: Client<P>,
+    {
+        conclave_check::graph(setup, &self.plan.options)
+    }
+}
+
+/// Makes the system of an algorithm, for whoever wants to do something with it.
+struct Visit<'a, V> {
+    plan: &'a SearchPlan,
+    view: &'a View,
+    visitor: V,
+}
+
+impl<V: OfSetup> Visit<'_, V> {
+    fn with<P, C>(self, config: &P::Config, client: C) -> V::Output
+    where
+        P: Protocol<Command: Observable, Notice: Observable>,
+        C: Client<P>,
+    {
+        let plan = self.plan;
+        self.visitor.with(&Setup::<P, C> {
+            view: self.view,
+            config,
+            promises: plan.entry.promises,
+            holder: None,
+            client,
+            channels: plan.channels,
+            time: plan.time,
+            faults: plan.faults,
+            check_invariants: plan.is_within_model(),
+            expected_kinds: plan.expected_kinds(),
+            bounds: plan.bounds,
+        })
+    }
+}
+
+impl<V: OfSetup> MutexVisitor for Visit<'_, V> {
+    type Output = V::Output;
+
+    fn visit<P: Mutex<Message: Portable>>(
+        self,
+        entry: &'static Entry,
+        config: P::Config,
+    ) -> V::Output {
+        let (clients, requests) = (entry.clients(self.view), self.plan.requests);
+        self.with::<P, _>(&config, Enters { clients, requests, holder: None })
+    }
+}
+
+impl<V: OfSetup> ElectionVisitor for Visit<'_, V> {
+    type Output = V::Output;
+
+    fn visit<P: Election<Message: Portable>>(
+        self,
+        entry: &'static Entry,
+        config: P::Config,
+    ) -> V::Output {
+        let (callers, calls) = (entry.clients(self.view), self.plan.requests);
+        self.with::<P, _>(&config, Calls { callers, calls })
+    }
+}
+
+impl<V: OfSetup> DetectorVisitor for Visit<'_, V> {
+    type Output = V::Output;
+
+    fn visit<P: Detector<Message: Portable>>(
+        self,
+        _: &'static Entry,
+        config: P::Config,
+    ) -> V::Output {
+        self.with::<P, _>(&config, Listens)
+    }
+}
