@@ -311,7 +311,7 @@ fn judge(done: &Done, command: &str) -> Sum {
     Sum {
         runs: 1,
         elections: elections.turnaround.count(),
-        decisions: elections.deciding.decisions(),
+        decisions: elections.decisions,
         terms: elections.per_term.terms(),
         answers: elections.versions.counts().0 + elections.versions.counts().1,
         faults: report.faults,

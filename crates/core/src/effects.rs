@@ -1,5 +1,6 @@
 //! What a process does.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -42,7 +43,7 @@ pub enum Effect<P: Protocol> {
 /// The order of effects is meaning: a runner performs them first to last.
 #[derive(Debug)]
 pub struct Effects<P: Protocol> {
-    list: Vec<Effect<P>>,
+    list: VecDeque<Effect<P>>,
     rules: Option<Vec<&'static str>>,
     /// In nanoseconds: a runner says it before every step, and few protocols ask.
     clock: u64,
@@ -51,7 +52,7 @@ pub struct Effects<P: Protocol> {
 impl<P: Protocol> Effects<P> {
     /// An empty buffer that forgets which rules fired.
     pub fn new() -> Self {
-        Self { list: Vec::new(), rules: None, clock: 0 }
+        Self { list: VecDeque::new(), rules: None, clock: 0 }
     }
 
     /// An empty buffer that remembers which rules fired, for [`take_rules`](Self::take_rules).
@@ -64,7 +65,7 @@ impl<P: Protocol> Effects<P> {
     #[inline]
     pub fn inner<Q: Protocol>(&self) -> Effects<Q> {
         Effects {
-            list: Vec::new(),
+            list: VecDeque::new(),
             rules: self.rules.as_ref().map(|_| Vec::new()),
             clock: self.clock,
         }
@@ -81,13 +82,13 @@ impl<P: Protocol> Effects<P> {
     /// others passes on.
     #[inline]
     pub fn push(&mut self, effect: Effect<P>) {
-        self.list.push(effect);
+        self.list.push_back(effect);
     }
 
     /// Sends `message` to one process.
     #[inline]
     pub fn send(&mut self, to: ProcessId, message: P::Message) {
-        self.list.push(Effect::Send { to, message, continues: false });
+        self.list.push_back(Effect::Send { to, message, continues: false });
     }
 
     /// Sends `message` to several: as many sends, but one transmission where the network can
@@ -105,32 +106,32 @@ impl<P: Protocol> Effects<P> {
     /// Tells the application.
     #[inline]
     pub fn notify(&mut self, notice: P::Notice) {
-        self.list.push(Effect::Notify(notice));
+        self.list.push_back(Effect::Notify(notice));
     }
 
     /// Sets a timer, in place of what it was set to before.
     #[inline]
     pub fn set_timer(&mut self, timer: P::Timer, after: Duration) {
-        self.list.push(Effect::SetTimer { timer, after, at_most: after });
+        self.list.push_back(Effect::SetTimer { timer, after, at_most: after });
     }
 
     /// Sets a timer to run out at any time of that range: the one source of chance.
     #[inline]
     pub fn set_timer_within(&mut self, timer: P::Timer, range: RangeInclusive<Duration>) {
         let (after, at_most) = range.into_inner();
-        self.list.push(Effect::SetTimer { timer, after, at_most });
+        self.list.push_back(Effect::SetTimer { timer, after, at_most });
     }
 
     /// Cancels a timer.
     #[inline]
     pub fn cancel_timer(&mut self, timer: P::Timer) {
-        self.list.push(Effect::CancelTimer(timer));
+        self.list.push_back(Effect::CancelTimer(timer));
     }
 
     /// Keeps this safe from crashes, before anything else that this step does after it.
     #[inline]
     pub fn persist(&mut self, stored: P::Stored) {
-        self.list.push(Effect::Persist(stored));
+        self.list.push_back(Effect::Persist(stored));
     }
 
     /// What the clock of this process shows as the step begins. Clocks differ and drift, so only
@@ -153,6 +154,13 @@ impl<P: Protocol> Effects<P> {
         if let Some(rules) = &mut self.rules {
             rules.push(sentence);
         }
+    }
+
+    /// Hands the next effect to a runner, which so can perform it while the buffer stays where it
+    /// is: to move it there and back would cost more than many a step.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Effect<P>> {
+        self.list.pop_front()
     }
 
     /// Hands the effects to a runner, in order, and leaves the buffer empty.

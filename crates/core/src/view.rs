@@ -1,6 +1,7 @@
 //! Who takes part together.
 
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -13,9 +14,22 @@ use crate::{ProcessId, Seat};
 pub struct View {
     /// In seat order; the successor of the last is the first.
     members: Arc<[ProcessId]>,
-    /// `(id, seat)` by id, for look-ups; empty where `members` is `first, first + 1, ...`.
-    by_id: Arc<[(ProcessId, Seat)]>,
+    seats: Seats,
 }
+
+/// How the seat of an id is found: a runner asks with every message.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Seats {
+    /// The members are `first, first + 1, ...`: it is counted.
+    Counted,
+    /// The ids lie close together, in any order: one row for each, from the smallest on.
+    Table { smallest: ProcessId, rows: Arc<[Option<Seat>]> },
+    /// They lie far apart: it is searched for. Sorted by id.
+    Sorted(Arc<[(ProcessId, Seat)]>),
+}
+
+/// A table may have that many rows per member.
+const ROWS_PER_MEMBER: usize = 4;
 
 /// Two members of a view had the same name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,22 +39,14 @@ impl View {
     /// A view of `members` in ring order; names must be unique.
     pub fn new(members: impl IntoIterator<Item = ProcessId>) -> Result<Self, DuplicateId> {
         let members: Vec<ProcessId> = members.into_iter().collect();
-        let dense = members.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
-        let mut by_id = Vec::new();
-        if !dense {
-            by_id.extend(members.iter().enumerate().map(|(seat, &id)| (id, Seat::at(seat))));
-            by_id.sort_unstable();
-            if let Some(pair) = by_id.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                return Err(DuplicateId(pair[0].0));
-            }
-        }
-        Ok(Self { members: members.into(), by_id: by_id.into() })
+        let seats = Seats::of(&members)?;
+        Ok(Self { members: members.into(), seats })
     }
 
     /// The view of the processes `first`, `first + 1`, ... of which there are `count`.
     pub fn dense(first: u32, count: u32) -> Self {
         let members: Vec<ProcessId> = (first..first.saturating_add(count)).map(ProcessId).collect();
-        Self { members: members.into(), by_id: Arc::new([]) }
+        Self { members: members.into(), seats: Seats::Counted }
     }
 
     /// How many take part.
@@ -75,12 +81,17 @@ impl View {
     /// The seat of `id`, if it is a member.
     #[inline]
     pub fn seat(&self, id: ProcessId) -> Option<Seat> {
-        if self.by_id.is_empty() {
-            let seat = id.0.wrapping_sub(self.members.first()?.0);
-            return ((seat as usize) < self.members.len()).then_some(Seat(seat));
+        match &self.seats {
+            Seats::Counted => {
+                let seat = id.0.wrapping_sub(self.members.first()?.0);
+                ((seat as usize) < self.members.len()).then_some(Seat(seat))
+            }
+            Seats::Table { smallest, rows } => *rows.get(id.0.wrapping_sub(smallest.0) as usize)?,
+            Seats::Sorted(by_id) => {
+                let row = by_id.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+                Some(by_id[row].1)
+            }
         }
-        let row = self.by_id.binary_search_by_key(&id, |&(id, _)| id).ok()?;
-        Some(self.by_id[row].1)
     }
 
     /// The member after `id` on the ring; `id` itself when it is alone or not a member.
@@ -98,6 +109,30 @@ impl View {
             Some(seat) => self.members[(seat.index() + steps) % self.len()],
             None => id,
         }
+    }
+}
+
+impl Seats {
+    fn of(members: &[ProcessId]) -> Result<Self, DuplicateId> {
+        if members.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0)) {
+            return Ok(Self::Counted);
+        }
+        let seated = members.iter().enumerate().map(|(seat, &id)| (id, Seat::at(seat)));
+        let mut by_id: Vec<(ProcessId, Seat)> = seated.collect();
+        by_id.sort_unstable();
+        if let Some(pair) = by_id.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(DuplicateId(pair[0].0));
+        }
+        let (smallest, largest) = (by_id[0].0, by_id[by_id.len() - 1].0);
+        let row_of = |id: ProcessId| (id.0 - smallest.0) as usize;
+        if row_of(largest) >= ROWS_PER_MEMBER * members.len() {
+            return Ok(Self::Sorted(by_id.into()));
+        }
+        let mut rows = vec![None; row_of(largest) + 1];
+        for (id, seat) in by_id {
+            rows[row_of(id)] = Some(seat);
+        }
+        Ok(Self::Table { smallest, rows: rows.into() })
     }
 }
 
@@ -132,6 +167,27 @@ mod tests {
         assert_eq!(ring.seat(ProcessId(4)), None);
         assert_eq!(ring.successor(ProcessId(12)), ProcessId(3));
         assert_eq!(ring.predecessor(ProcessId(3)), ProcessId(12));
+    }
+
+    #[test]
+    fn every_seat_is_found_however_far_apart_the_ids_lie() {
+        let largest = u32::MAX;
+        for ids in [
+            vec![5, 6, 7],
+            vec![7, 6, 5],
+            vec![9, 2, 6],
+            vec![12, 1, 3],
+            vec![13, 1, 3],
+            vec![largest, largest - 2],
+            vec![largest, 0],
+        ] {
+            let ring = view(&ids);
+            let strangers = [0, 1, 4, 8, 10, 14, 1_000, largest - 1, largest];
+            for id in ids.iter().copied().chain(strangers) {
+                let seat = ids.iter().position(|&member| member == id).map(Seat::at);
+                assert_eq!(ring.seat(ProcessId(id)), seat, "{id} of {ids:?}");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use conclave_core::{ProcessId, Seat};
 
 use crate::measure::Histogram;
-use crate::property::{Agreement, Deciding, LargestId, OneAtATime, OnePerTerm, Register, Versions};
+use crate::property::{
+    Agreement, Deciding, LargestId, OneAtATime, OnePerTerm, Register, Versions, Wave,
+};
 use crate::{Event, Time, What};
 
 /// What was seen of the elections of a run.
@@ -63,9 +65,16 @@ impl Elections {
         self.register.on(event);
     }
 
-    /// Nothing that belongs to a call is in flight.
+    /// Nothing that belongs to a call is in flight. Asked at every step of upkeep, so mostly there
+    /// is nothing to it.
+    #[inline]
     pub fn on_quiet(&mut self, now: Time) {
-        let Some(wave) = self.deciding.on_quiet() else { return };
+        if let Some(wave) = self.deciding.on_quiet() {
+            self.on_over(wave, now);
+        }
+    }
+
+    fn on_over(&mut self, wave: Wave, now: Time) {
         if let Some(largest) = &mut self.largest {
             largest.on_end();
         }

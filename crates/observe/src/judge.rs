@@ -119,8 +119,8 @@ impl Judge {
     pub fn on(&mut self, event: &Event) {
         self.now = event.at;
         self.fingerprint.event(event);
-        if let Some(ordering) = &mut self.ordering {
-            ordering.on(event);
+        if self.ordering.is_some() {
+            self.on_ordered(*event);
         }
         match event.what {
             What::Sent { .. } | What::Received { .. } => self.bandwidth.on(event),
@@ -132,6 +132,14 @@ impl Judge {
     #[inline]
     pub fn on_content(&mut self, content: &impl Hash) {
         content.hash(&mut self.fingerprint);
+    }
+
+    /// It gets a copy, so that where there is no ordering the event need not even be in memory.
+    #[inline(never)]
+    fn on_ordered(&mut self, event: Event) {
+        if let Some(ordering) = &mut self.ordering {
+            ordering.on(&event);
+        }
     }
 
     #[inline(never)]

@@ -1,15 +1,19 @@
 //! Everything that is to happen at some time and is not a message.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use conclave_core::Seat;
 use conclave_observe::Time;
 
-/// Something to come. Few of them at any time, so a heap will do.
+/// Something to come. Few of them at any time, so a heap will do; but for timers. There can be one
+/// per message, mostly set to run out after the same time, so mostly in the order in which they run
+/// out: such a one only joins a queue, which a heap would take a logarithm for.
 #[derive(Debug)]
 pub struct Agenda<C, T> {
     heap: BinaryHeap<Reverse<Entry<C, T>>>,
+    /// Timers, each of which was later than all before it; the others are in the heap.
+    queue: VecDeque<Entry<C, T>>,
     /// When the first of them is due: asked for with every message, so it is kept at hand.
     next: (Time, Rank),
     pushed: u64,
@@ -48,7 +52,13 @@ struct Entry<C, T> {
 
 impl<C, T> Agenda<C, T> {
     pub fn new() -> Self {
-        Self { heap: BinaryHeap::new(), next: NOTHING, pushed: 0, commands: 0 }
+        Self {
+            heap: BinaryHeap::new(),
+            queue: VecDeque::new(),
+            next: NOTHING,
+            pushed: 0,
+            commands: 0,
+        }
     }
 
     pub fn push(&mut self, at: Time, item: Item<C, T>) {
@@ -58,8 +68,13 @@ impl<C, T> Agenda<C, T> {
             Item::Timer { .. } => Rank::Timer,
         };
         self.commands += usize::from(rank == Rank::Command);
-        self.heap.push(Reverse(Entry { key: (at, rank, self.pushed), item }));
+        let entry = Entry { key: (at, rank, self.pushed), item };
         self.pushed += 1;
+        if rank == Rank::Timer && self.queue.back().is_none_or(|last| *last < entry) {
+            self.queue.push_back(entry);
+        } else {
+            self.heap.push(Reverse(entry));
+        }
         self.next = self.next.min((at, rank));
     }
 
@@ -70,10 +85,27 @@ impl<C, T> Agenda<C, T> {
     }
 
     pub fn pop(&mut self) -> Option<(Time, Item<C, T>)> {
-        let Reverse(Entry { key: (at, rank, _), item }) = self.heap.pop()?;
+        let entry = if self.is_queue_first() {
+            self.queue.pop_front()
+        } else {
+            self.heap.pop().map(|Reverse(entry)| entry)
+        };
+        let Entry { key: (at, rank, _), item } = entry?;
         self.commands -= usize::from(rank == Rank::Command);
-        self.next = self.heap.peek().map_or(NOTHING, |Reverse(entry)| (entry.key.0, entry.key.1));
+        let first = if self.is_queue_first() {
+            self.queue.front()
+        } else {
+            self.heap.peek().map(|Reverse(entry)| entry)
+        };
+        self.next = first.map_or(NOTHING, |entry| (entry.key.0, entry.key.1));
         Some((at, item))
+    }
+
+    fn is_queue_first(&self) -> bool {
+        match (self.queue.front(), self.heap.peek()) {
+            (Some(queued), Some(Reverse(other))) => queued < other,
+            (queued, _) => queued.is_some(),
+        }
     }
 
     /// How many commands are still to come.
@@ -99,5 +131,51 @@ impl<C, T> PartialOrd for Entry<C, T> {
 impl<C, T> Ord for Entry<C, T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key.cmp(&other.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::Stream;
+
+    /// Timers that run out after always the same time, some that do not, and commands in between.
+    #[test]
+    fn things_come_out_by_time_and_rank_and_equals_in_the_order_they_went_in() {
+        let mut stream = Stream::new(1, "agenda");
+        let (mut agenda, mut twin) = (Agenda::<u64, u64>::new(), BinaryHeap::new());
+        let (mut now, mut commands) = (0, 0);
+        for order in 0..20_000_u64 {
+            let (after, rank) = match stream.below(8) {
+                0..=2 => (20, Rank::Timer),
+                3 => (stream.below(40), Rank::Timer),
+                4 => (stream.below(20), Rank::Command),
+                _ => {
+                    let due = twin.peek().map_or(NOTHING, |&Reverse((at, rank, _))| (at, rank));
+                    assert_eq!(agenda.next(), due);
+                    let first = twin.pop().map(|Reverse((at, _, order))| (at, order));
+                    let popped = agenda.pop().map(|(at, item)| match item {
+                        Item::Command { command, .. } => (at, command),
+                        Item::Timer { setting, .. } => (at, setting),
+                        Item::Fault(_) => unreachable!("none was pushed"),
+                    });
+                    assert_eq!(popped, first);
+                    now = first.map_or(now, |(at, _)| at.0);
+                    commands -= usize::from(due.1 == Rank::Command);
+                    assert_eq!(agenda.commands(), commands);
+                    continue;
+                }
+            };
+            let (at, seat) = (Time(now + after), Seat(0));
+            let item = if rank == Rank::Command {
+                commands += 1;
+                Item::Command { seat, incarnation: 0, command: order }
+            } else {
+                Item::Timer { seat, timer: 0, setting: order }
+            };
+            agenda.push(at, item);
+            twin.push(Reverse((at, rank, order)));
+        }
+        assert!(now > 0);
     }
 }

@@ -154,9 +154,13 @@ impl<P: Election> Application<P> for ElectionApplication {
     fn on_quiet(&mut self, _: &mut Desk<Command>) {}
 
     fn is_done(&self, now: Time) -> bool {
+        // Asked at every step of upkeep, so what is quickly said comes first.
+        if now < self.until {
+            return false;
+        }
         let all_called = self.calls.iter().all(|call| call.at < now);
         // Where calls died with their callers, nothing comes any more; some begin by themselves.
         let is_idle = now >= self.until + PATIENCE;
-        now >= self.until && all_called && self.is_settled(is_idle)
+        all_called && self.is_settled(is_idle)
     }
 }

@@ -28,6 +28,7 @@ mod network;
 mod scenario;
 mod seed;
 mod setup;
+mod timers;
 mod wire;
 mod workload;
 mod world;

@@ -1,7 +1,7 @@
 //! The loop: take what happens next, let one process take a step, perform what it wants done.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use conclave_core::{
     Arrival, Effect, Effects, Fence, Input, Message, Phase, Promises, Protocol, Seat, Start,
@@ -15,6 +15,7 @@ use conclave_observe::{
 use crate::agenda::{Agenda, Item, Rank};
 use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
 use crate::seed::Stream;
+use crate::timers::Timers;
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
 use crate::{Application, Desk, FiredFault, Network, Outcome, Rate, Recording, Setup};
 
@@ -77,9 +78,7 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     rates: Vec<Rate>,
     /// Where the time of a timer is drawn from, if it has a range.
     timer_stream: Stream,
-    /// Timers that are set, and when they were.
-    timers: BTreeMap<(Seat, P::Timer), u64>,
-    timer_settings: u64,
+    timers: Timers<P::Timer>,
     out: Effects<P>,
     numbers: MessageNumbers,
     watch: Watch<RECORDS>,
@@ -133,8 +132,7 @@ where
             stored: vec![None; members],
             rates: setup.faults.rates(setup.view),
             timer_stream: Stream::new(setup.seed, "timers"),
-            timers: BTreeMap::new(),
-            timer_settings: 0,
+            timers: Timers::new(members),
             out: if RECORDS { Effects::explained() } else { Effects::new() },
             numbers: MessageNumbers::default(),
             watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
@@ -296,14 +294,14 @@ where
     }
 
     fn timer(&mut self, seat: Seat, timer: P::Timer, setting: u64) {
-        if self.timers.get(&(seat, timer)) != Some(&setting) {
+        if !self.timers.is_set(seat, timer, setting) {
             return;
         }
         if let Some(held) = &mut self.paused[seat.index()] {
             held.push_back(Held::Timer { timer, setting });
             return;
         }
-        self.timers.remove(&(seat, timer));
+        self.timers.unset(seat, timer);
         self.watch.event(seat, What::TimerFired);
         self.process_input(seat, Input::Timer(timer));
     }
@@ -364,10 +362,9 @@ where
     /// Performs all effects of a step, in order.
     #[inline(never)]
     fn perform(&mut self, seat: Seat) {
-        let mut out = std::mem::take(&mut self.out);
         // A multicast is one transmission, however many copies leave this process.
         let mut is_transmitted = false;
-        for effect in out.drain() {
+        while let Some(effect) = self.out.pop() {
             match effect {
                 Effect::Send { to, message, continues } => {
                     let Some(to) = self.setup.view.seat(to) else { continue };
@@ -386,20 +383,15 @@ where
                 Effect::SetTimer { timer, after, at_most } => {
                     self.set_timer(seat, timer, Time::of(after), Time::of(at_most));
                 }
-                Effect::CancelTimer(timer) => {
-                    self.timers.remove(&(seat, timer));
-                }
+                Effect::CancelTimer(timer) => self.timers.unset(seat, timer),
                 Effect::Persist(stored) => self.stored[seat.index()] = Some(stored),
             }
         }
-        self.out = out;
     }
 
     /// Its own clock runs it out, so a fast clock does so early.
     fn set_timer(&mut self, seat: Seat, timer: P::Timer, after: Time, at_most: Time) {
-        self.timer_settings += 1;
-        let setting = self.timer_settings;
-        self.timers.insert((seat, timer), setting);
+        let setting = self.timers.set(seat, timer);
         let after = if after < at_most { self.timer_stream.between(after, at_most) } else { after };
         let after = self.rates[seat.index()].real(after);
         self.agenda.push(self.watch.now + after, Item::Timer { seat, timer, setting });
@@ -459,7 +451,7 @@ where
                 self.processes[seat.index()] = None;
                 self.lose_held(seat);
                 self.incarnations[seat.index()] += 1;
-                self.timers.retain(|&(owner, _), _| owner != seat);
+                self.timers.unset_all(seat);
                 self.application.on_crash(seat);
             }
             Action::Return { seat, label, same } => {

@@ -82,6 +82,7 @@ impl Deciding {
     }
 
     /// Nothing that belongs to a call is in flight. Says which election is over by that, if one is.
+    #[inline]
     pub fn on_quiet(&mut self) -> Option<Wave> {
         if self.undecided > 0 { None } else { self.election.take() }
     }
