@@ -161,8 +161,11 @@ impl<W: Worker + Send> Run<W> {
         first.out.of_parent(NOWHERE);
         first.worker.begin(&mut first.out);
         self.look_up(1);
+        let mut level: Vec<Fresh> = self.shards.iter().map(|_| Fresh::default()).collect();
         while self.nearest.is_none() {
-            let level: Vec<Fresh> = self.shards.iter_mut().map(Shard::next_level).collect();
+            for (shard, fresh) in self.shards.iter_mut().zip(&mut level) {
+                shard.next_level(fresh);
+            }
             let mut left: u64 = level.iter().map(|fresh| fresh.len() as u64).sum();
             if left == 0 {
                 return Outcome::Complete;

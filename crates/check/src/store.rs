@@ -181,10 +181,12 @@ impl Shard {
         }
     }
 
-    /// Hands over what is to be expanded next.
-    pub(crate) fn next_level(&mut self) -> Fresh {
-        let first = self.len();
-        std::mem::replace(&mut self.fresh, Fresh { first, ..Fresh::default() })
+    /// Hands over what is to be expanded next, for what was: its memory is used again.
+    pub(crate) fn next_level(&mut self, level: &mut Fresh) {
+        std::mem::swap(&mut self.fresh, level);
+        self.fresh.first = self.len();
+        self.fresh.prints.clear();
+        self.fresh.words.clear();
     }
 
     /// How much memory it takes.
