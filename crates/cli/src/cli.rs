@@ -127,6 +127,8 @@ const RUN_EXAMPLES: &str = "Examples:
   conclave run bully --ids 3,5,6,12,32,80 --dead 80 --initiators 6
   conclave run chubby -n 5 --crash 1@40ms --drift 2=1.3
   conclave run heartbeat -n 5 --crash 3@40ms
+  conclave run maekawa-plain -n 3 --trace run.jsonl
+  conclave run --replay run.jsonl --explain      the same steps again, by the real processes
 
 Times are written 40ms, 1.5ms, 300us, 2s; a bare number is milliseconds. In the unit network every
 message takes one delay, which is shown as 1 and written as 1ms.";
@@ -168,11 +170,54 @@ pub struct AlgorithmsArgs {
     pub json: bool,
 }
 
+/// What a recorded run says itself.
+const DECIDED_BY_THE_FILE: [&str; 34] = [
+    "algorithm",
+    "n",
+    "ids",
+    "voting_sets",
+    "network",
+    "no_fifo",
+    "workload",
+    "scenario",
+    "entries",
+    "hold",
+    "seed",
+    "patience",
+    "max_events",
+    "max_time",
+    "initiators",
+    "until",
+    "ask_every",
+    "bound",
+    "answer_timeout",
+    "announcement_timeout",
+    "skip_dead",
+    "beat",
+    "phi",
+    "lease",
+    "session",
+    "dead",
+    "crash",
+    "return",
+    "replace",
+    "pause",
+    "partition",
+    "drift",
+    "loss",
+    "duplicate",
+];
+
 /// `conclave run`
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Its name, as `conclave algorithms` lists it
-    pub algorithm: String,
+    #[arg(required_unless_present = "replay")]
+    pub algorithm: Option<String>,
+    /// Take a recorded run again with the real processes, step by step, and refuse it if they do
+    /// anything else
+    #[arg(long, value_name = "FILE", conflicts_with_all = DECIDED_BY_THE_FILE)]
+    pub replay: Option<PathBuf>,
     /// How many processes take part; they are 1 to N [default: 5]
     #[arg(short, value_name = "N", value_parser = members)]
     pub n: Option<u32>,

@@ -16,7 +16,7 @@ mod trace;
 mod unlock;
 mod voting_sets;
 
-pub use run::plan_of;
+pub use run::{plan_of, plan_of_trace};
 
 use std::process::ExitCode;
 

@@ -10,6 +10,9 @@ pub const BAD_INPUT: u8 = 2;
 /// Somebody else had the lock, and the caller did not want to wait longer.
 pub const NOT_ACQUIRED: u8 = 1;
 
+/// The real processes did something else than a recorded run says.
+pub const NOT_REPLAYED: u8 = 1;
+
 /// Bad input to the commands that hold real locks, as flock(1) and sysexits(3) have it.
 pub const USAGE: u8 = 64;
 

@@ -14,10 +14,11 @@ use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
 use conclave_core::{ProcessId, Promises, Protocol, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
-use conclave_observe::{JudgeOrdering, Time};
+use conclave_observe::{Askable, JudgeOrdering, Observable, Time};
 use conclave_sim::{
     Call, ChannelOrder, DetectorApplication, ElectionApplication, FaultPlan, Limits,
-    MutexApplication, Network, Outcome, Recording, Setup, Workload, simulate,
+    MutexApplication, Network, Outcome, Readings, Recording, Replay, ReplayError, Setup, Workload,
+    replay, simulate,
 };
 
 /// All that decides a run. The same plan gives the same run, byte for byte.
@@ -74,6 +75,8 @@ pub struct Done {
     pub view: View,
     /// What came of it.
     pub outcome: Outcome,
+    /// What the recorded run was, if this is one that was taken again.
+    pub replayed: Option<Header>,
 }
 
 /// How many processes are judged for ordering unless it is asked for: a vector clock per message
@@ -172,7 +175,21 @@ impl Plan {
             Promises::Election { .. } => catalogue::visit_election(self.entry, &seating, run)?,
             Promises::Detector => catalogue::visit_detector(self.entry, &seating, run)?,
         };
-        Ok(Done { plan: self, view, outcome })
+        Ok(Done { plan: self, view, outcome, replayed: None })
+    }
+
+    /// Takes a recorded run again, with the real processes; the plan says how they are started.
+    pub fn replay(self, trace: &Trace) -> Result<Result<Done, ReplayError>, SeatingError> {
+        let view = self.entry.view_of(&self.clients)?;
+        let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
+        let again = Again { plan: &self, view: &view, trace };
+        let outcome = match self.entry.promises {
+            Promises::Mutex { .. } => catalogue::visit_mutex(self.entry, &seating, again)?,
+            Promises::Election { .. } => catalogue::visit_election(self.entry, &seating, again)?,
+            Promises::Detector => catalogue::visit_detector(self.entry, &seating, again)?,
+        };
+        let replayed = Some(trace.header.clone());
+        Ok(outcome.map(|outcome| Done { plan: self, view, outcome, replayed }))
     }
 
     /// The command that does the same again; not for a scenario, which is a file of its own.
@@ -189,8 +206,8 @@ impl Plan {
             let ids: Vec<_> = self.clients.members().iter().map(ToString::to_string).collect();
             say(&format!("--ids {}", ids.join(",")));
         }
-        if self.entry.needs.voting_sets && self.construction != Construction::Grid {
-            say(&format!("--voting-sets {}", self.construction));
+        if let Some((name, value)) = self.voting_sets_option() {
+            say(&format!("--{name} {value}"));
         }
         say(&format!("--network {}", self.network));
         if self.order == ChannelOrder::Any {
@@ -210,8 +227,8 @@ impl Plan {
             let calls: Vec<_> = self.calls.iter().map(call).collect();
             say(&format!("--initiators {}", calls.join(",")));
         }
-        for word in self.timing_words() {
-            say(&word);
+        for (name, value) in self.timing_options() {
+            say(format!("--{name} {value}").trim_end());
         }
         if self.until != self.default_until() {
             say(&format!("--for {}ms", self.until));
@@ -243,27 +260,47 @@ impl Plan {
 }
 
 impl Plan {
-    /// The options that set timers otherwise than they are by default.
-    fn timing_words(&self) -> Vec<String> {
+    /// All that the processes are told beside who takes part and that is not as usual: by the names
+    /// of the options, or in the words of a scenario where only that can say it.
+    pub fn options(&self) -> Vec<(String, String)> {
+        let named = |name: &str, value: String| (name.to_owned(), value);
+        let drifts = self.faults.drifts.iter().map(|drift| named("drift", drift.to_string()));
+        let clocks = self.clocks.iter().map(|(id, time)| named("clock", format!("{id} {time}")));
+        let holder = self.holder.map(|id| named("holder", id.to_string()));
+        let options = self.voting_sets_option().into_iter().chain(self.timing_options());
+        options.chain(drifts).chain(clocks).chain(holder).collect()
+    }
+
+    fn voting_sets_option(&self) -> Option<(String, String)> {
+        let is_said = self.entry.needs.voting_sets && self.construction != Construction::Grid;
+        is_said.then(|| ("voting-sets".to_owned(), self.construction.to_string()))
+    }
+
+    /// The options that set timers otherwise than they are by default, with their values: an empty
+    /// one where an option has none.
+    fn timing_options(&self) -> impl Iterator<Item = (String, String)> {
         let timing = &self.timing;
         let usual = Timing::of(self.network.typical().as_duration());
+        let said = |setting: Setting, value: Option<String>| {
+            value.map(|value| (setting.option().trim_start_matches('-').to_owned(), value))
+        };
         let time = |setting: Setting, time: Option<Duration>| {
-            time.map(|time| format!("{} {}ms", setting.option(), Time::of(time)))
+            said(setting, time.map(|time| format!("{}ms", Time::of(time))))
         };
         let bound = (timing.bound != usual.bound).then_some(timing.bound);
-        let phi = f64::from(timing.phi_hundredths) / 100.0;
-        let words = [
+        let phi = (timing.phi_hundredths != usual.phi_hundredths)
+            .then(|| (f64::from(timing.phi_hundredths) / 100.0).to_string());
+        let options = [
             time(Setting::Bound, bound),
             time(Setting::Answer, timing.answer),
             time(Setting::Announcement, timing.announcement),
-            timing.skip_dead.then(|| Setting::SkipDead.option().to_owned()),
+            said(Setting::SkipDead, timing.skip_dead.then(String::new)),
             time(Setting::Beat, timing.beat),
-            (timing.phi_hundredths != usual.phi_hundredths)
-                .then(|| format!("{} {phi}", Setting::Phi.option())),
+            said(Setting::Phi, phi),
             time(Setting::Lease, timing.lease),
             time(Setting::Session, timing.session),
         ];
-        words.into_iter().flatten().collect()
+        options.into_iter().flatten()
     }
 }
 
@@ -278,6 +315,10 @@ fn quoted(words: &str) -> String {
 impl Done {
     /// The run as a trace; empty unless it was recorded.
     pub fn trace(&self) -> Trace {
+        let records = self.outcome.records.clone();
+        if let Some(header) = self.replayed.clone() {
+            return Trace { header, records };
+        }
         let header = Header {
             algorithm: self.plan.entry.name.to_owned(),
             seed: self.plan.seed,
@@ -285,8 +326,18 @@ impl Done {
             members: self.view.members().to_vec(),
             kinds: self.plan.entry.kinds.iter().copied().map(TraceKind::from).collect(),
             promises: self.plan.entry.promises.as_judged(),
+            options: self.plan.options(),
+            repeats_from: None,
         };
-        Trace { header, records: self.outcome.records.clone() }
+        Trace { header, records }
+    }
+
+    /// The network, as it is written on the command line or in the trace.
+    pub fn network(&self) -> String {
+        match &self.replayed {
+            Some(header) => header.network.clone(),
+            None => self.plan.network.to_string(),
+        }
     }
 }
 
@@ -369,5 +420,71 @@ impl DetectorVisitor for Run<'_> {
     ) -> Outcome {
         let application = DetectorApplication::new(self.plan.until);
         simulate(&self.plan.setup::<P>(self.view, &config), application, self.progress)
+    }
+}
+
+/// The name of a network in which times mean nothing: what an exhaustive search writes.
+pub const UNTIMED: &str = "async";
+
+struct Again<'a> {
+    plan: &'a Plan,
+    view: &'a View,
+    trace: &'a Trace,
+}
+
+impl Again<'_> {
+    fn replay<P>(&self, config: &P::Config) -> Result<Outcome, ReplayError>
+    where
+        P: Protocol<Command: Askable, Notice: Observable>,
+    {
+        let readings = match &*self.trace.header.network {
+            UNTIMED => Readings::Stopped,
+            _ => Readings::Running(&self.plan.faults.drifts),
+        };
+        let setup = Replay::<P> {
+            view: self.view,
+            config,
+            clocks: &self.plan.clocks,
+            holder: self.plan.holder,
+            readings,
+            ordering: self.plan.ordering,
+        };
+        replay(&setup, self.trace)
+    }
+}
+
+impl MutexVisitor for Again<'_> {
+    type Output = Result<Outcome, ReplayError>;
+
+    fn visit<P: Mutex<Message: Portable>>(
+        self,
+        _: &'static Entry,
+        config: P::Config,
+    ) -> Self::Output {
+        self.replay::<P>(&config)
+    }
+}
+
+impl ElectionVisitor for Again<'_> {
+    type Output = Result<Outcome, ReplayError>;
+
+    fn visit<P: Election<Message: Portable>>(
+        self,
+        _: &'static Entry,
+        config: P::Config,
+    ) -> Self::Output {
+        self.replay::<P>(&config)
+    }
+}
+
+impl DetectorVisitor for Again<'_> {
+    type Output = Result<Outcome, ReplayError>;
+
+    fn visit<P: Detector<Message: Portable>>(
+        self,
+        _: &'static Entry,
+        config: P::Config,
+    ) -> Self::Output {
+        self.replay::<P>(&config)
     }
 }

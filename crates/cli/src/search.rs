@@ -16,8 +16,11 @@ use conclave_core::detector::Detector;
 use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
 use conclave_core::{Kind, Phase, Protocol, View};
-use conclave_observe::Observable;
 use conclave_observe::trace::{Header, Trace, TraceKind};
+use conclave_observe::{Observable, Time};
+use conclave_sim::Network;
+
+use crate::plan::Plan;
 
 /// How long a tick is, for what is told to timers: as long as a message takes in the unit network.
 pub const TICK: Duration = Duration::from_millis(1);
@@ -180,14 +183,27 @@ impl SearchPlan {
         }
     }
 
+    /// What a counterexample says of what was run, so that a run can take the same steps.
     fn header(&self) -> Result<Header, SeatingError> {
+        let mut plan = Plan::new(self.entry, self.clients.clone());
+        plan.construction = self.construction;
+        plan.timing = self.timing;
+        let network = match self.time {
+            TimeModel::Async => "async".into(),
+            TimeModel::Sync { bound, .. } => {
+                plan.network = Network::Sync { bound: Time::of(u32::from(bound) * TICK) };
+                plan.network.to_string()
+            }
+        };
         Ok(Header {
             algorithm: self.entry.name.into(),
             seed: 0,
-            network: time_word(self.time),
+            network,
             members: self.entry.view_of(&self.clients)?.members().to_vec(),
             kinds: self.entry.kinds.iter().copied().map(TraceKind::from).collect(),
-            promises: self.entry.promises,
+            promises: self.entry.promises.as_judged(),
+            options: plan.options(),
+            repeats_from: None,
         })
     }
 }

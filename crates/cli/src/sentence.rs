@@ -42,6 +42,18 @@ pub fn judged(
     if let Some(wrong) = report.detection.as_ref().and_then(|it| detection(it, report, &id)) {
         return Some(wrong);
     }
+    if let Some(forever) = report.forever.as_ref().filter(|forever| forever.is_anyone()) {
+        let names: Vec<_> = forever.seats().iter().map(|&seat| id(seat).to_string()).collect();
+        let (names, since) = (names.join(", "), forever.since());
+        let (wait, them) = match forever.seats().len() {
+            1 => ("waits", "it"),
+            _ => ("wait", "them"),
+        };
+        return Some(format!(
+            "{names} {wait} for ever: all that happens from {since} ms on comes again and again, \
+             and never serves {them}"
+        ));
+    }
     if let Some(starved) = report.waiting.starved() {
         let (who, times) = (id(starved.seat), starved.overtaken);
         return Some(format!("{who} was passed {times} times by requests made later"));
@@ -123,6 +135,9 @@ pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
     match (report.verdict, report.ending) {
         (Verdict::Ok, Ending::Finished) => {
             format!("{entries} {}, one at a time", plural(entries, "entry", "entries"))
+        }
+        (Verdict::Ok, Ending::Repeats) => {
+            "its last part comes again and again, and nobody waits in all of it".into()
         }
         (Verdict::Ok, _) => format!("{entries} entries, and nobody is left who could ask"),
         (Verdict::Budget, _) => {

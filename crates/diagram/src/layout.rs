@@ -8,6 +8,7 @@ mod frame;
 mod legend;
 mod lifelines;
 mod notes;
+mod repeats;
 mod waits;
 mod words;
 
@@ -19,7 +20,7 @@ use crate::Options;
 use crate::geometry::{Area, Point, Px, Room, px};
 use crate::history::History;
 use crate::placer::Placer;
-use crate::scene::Scene;
+use crate::scene::{Repeat, Scene};
 use crate::style;
 use crate::window::Window;
 use frame::{Frame, Rows};
@@ -39,7 +40,9 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
     let mut placer = Placer::new(width);
     let title = options.title.clone().unwrap_or_else(|| words::title(trace));
     let notices = words::notices(trace, &window, &frame);
-    frame.set_top(words::header(&title, &notices, width, &mut placer));
+    let repeat = repeats::lay(trace, &frame);
+    let above = if repeat.is_some() { repeats::HEIGHT } else { Px::ZERO };
+    frame.set_top(words::header(&title, &notices, width, &mut placer) + above);
 
     let arrows = arrows::lay(trace, &history, &frame);
     let (bands, walls) = bands::lay(&history, &frame);
@@ -62,6 +65,7 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
         clashes: bars::clashes(&history, &frame),
         folds: axis::folds(&frame),
         waits: plan.lay(names_end, &frame),
+        repeat,
         legend: Vec::new(),
         labels: Vec::new(),
     };
@@ -69,6 +73,9 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
     // First what has its place, then what must be said, last what line styles and legend say too.
     lifelines::name(trace, &scene, &frame, &mut placer);
     axis::label(trace, &scene, &frame, &mut placer);
+    if let Some(repeat) = &scene.repeat {
+        repeats::label(repeat, scene.plot.top, &mut placer);
+    }
     reserve(&scene, &mut placer);
     bars::label_clashes(&scene.clashes, &mut placer);
     plan.label(&scene.waits, &frame, &mut placer);
@@ -107,5 +114,9 @@ fn reserve(scene: &Scene, placer: &mut Placer) {
     }
     for arrow in &scene.arrows {
         arrows::reserve(arrow, placer);
+    }
+    for x in scene.repeat.iter().flat_map(Repeat::edges) {
+        let ends = [scene.plot.top, scene.plot.bottom].map(|y| Point::new(x, y));
+        placer.take_line(&ends, px(2));
     }
 }

@@ -49,6 +49,8 @@ pub struct Scene {
     pub folds: Vec<Fold>,
     /// Who waits for whom at the end of the run.
     pub waits: Vec<Wait>,
+    /// The loop in which the run ends, if it does.
+    pub repeat: Option<Repeat>,
     /// Samples of what is drawn; their texts are among the labels.
     pub legend: Vec<LegendEntry>,
     /// All that is written.
@@ -327,6 +329,32 @@ pub struct Wait {
     pub apex: Px,
 }
 
+/// The part of a run that comes again and again, for ever: between two lines across all processes,
+/// with an arrow above that leads from the second back to the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Repeat {
+    /// When it begins for the first time.
+    pub from: Time,
+    /// When it ends for the first time.
+    pub to: Time,
+    /// Where it begins, or the edge of the plot.
+    pub left: Px,
+    /// Where it ends, or the edge of the plot.
+    pub right: Px,
+    /// Whether its beginning is in the picture.
+    pub begins: bool,
+    /// Whether its end is in the picture.
+    pub ends: bool,
+}
+
+impl Repeat {
+    /// Where its lines are, as far as they are in the picture.
+    pub fn edges(&self) -> impl Iterator<Item = Px> + use<> {
+        let edges = [(self.begins, self.left), (self.ends, self.right)];
+        edges.into_iter().filter(|(is_seen, _)| *is_seen).map(|(_, x)| x)
+    }
+}
+
 /// A sample of something that is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LegendEntry {
@@ -411,6 +439,8 @@ pub enum LabelRole {
     Message(usize),
     /// Who waits for whom.
     WaitsFor,
+    /// A loop.
+    Repeat,
     /// An entry of the legend.
     Legend,
     /// What is to be said below the picture.

@@ -44,6 +44,9 @@ pub(crate) const LOSS_HALF: Px = px(5);
 /// Half the size of a small mark.
 pub(crate) const NOTE_HALF: Px = px(5);
 
+/// How far above the plot the arrow is that leads back to the beginning of a loop.
+pub(crate) const BACK_ABOVE: Px = px(8);
+
 /// The colour of text, and of whatever is most important.
 pub(crate) const INK: &str = "#1a1a1a";
 /// The colour of text that explains.

@@ -16,8 +16,8 @@ use conclave_observe::{LossCause, Side, Time};
 use crate::geometry::{Area, Direction, Point, Px, px};
 use crate::layout::SAMPLE;
 use crate::scene::{
-    Anchor, Arrow, BarKind, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Sample, Scene,
-    Wait,
+    Anchor, Arrow, BarKind, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Repeat, Sample,
+    Scene, Wait,
 };
 use crate::style::{self, ALARM, INK, PALE_INK};
 use pen::{Pen, Shape, draw};
@@ -44,6 +44,9 @@ pub(crate) fn write(scene: &Scene) -> String {
     lifelines(scene, true, &mut pen);
     for fold in &scene.folds {
         tear(fold, &scene.plot, &mut pen);
+    }
+    if let Some(repeat) = &scene.repeat {
+        self::repeat(repeat, &scene.plot, &mut pen);
     }
     for arrow in &scene.arrows {
         self::arrow(arrow, &mut pen);
@@ -86,6 +89,25 @@ fn axis(scene: &Scene, pen: &mut Pen) {
     }
     let (left, right) = (Point::new(plot.left, plot.bottom), Point::new(plot.right, plot.bottom));
     pen.line(left, right, r##"stroke="#555" stroke-width="1.2""##);
+}
+
+/// Two lines, and an arrow above them that leads back.
+fn repeat(repeat: &Repeat, plot: &Area, pen: &mut Pen) {
+    let y = plot.top - style::BACK_ABOVE;
+    let thin = format!(r#"stroke="{INK}" stroke-width="1""#);
+    for x in repeat.edges() {
+        let dashes = format!(r#"{thin} stroke-dasharray="7 3 1 3""#);
+        pen.line(Point::new(x, y), Point::new(x, plot.bottom), &dashes);
+    }
+    pen.line(Point::new(repeat.right, y), Point::new(repeat.left, y), &thin);
+    if repeat.begins {
+        let (tip, back) = (repeat.left, repeat.left + px(9));
+        let (above, below) = (y - px(4), y + px(4));
+        draw!(
+            pen,
+            r#"<path class="repeat" d="M{tip} {y}L{back} {above}L{back} {below}Z" fill="{INK}"/>"#
+        );
+    }
 }
 
 fn clashes(scene: &Scene, pen: &mut Pen) {
@@ -342,7 +364,7 @@ pub(crate) fn label(label: &Label, pen: &mut Pen) {
         LabelRole::Clash => (ALARM, "bold"),
         LabelRole::Curve(index) => (style::of_kind(index).stroke, "normal"),
         LabelRole::Fence => (WHITE, "bold"),
-        LabelRole::FenceAside | LabelRole::Mark => (INK, "bold"),
+        LabelRole::FenceAside | LabelRole::Mark | LabelRole::Repeat => (INK, "bold"),
         LabelRole::Tick | LabelRole::Axis | LabelRole::Fold | LabelRole::Notice => {
             (PALE_INK, "normal")
         }

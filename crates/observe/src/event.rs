@@ -171,6 +171,39 @@ pub trait Observable {
     fn what(&self, view: &View) -> Option<What>;
 }
 
+/// What an application asks for, read back from what happened: how a recorded run is taken again.
+pub trait Askable: Observable + Sized {
+    /// The command that was seen as this; `None` if there is none.
+    fn asked(what: What) -> Option<Self>;
+}
+
+impl Askable for mutex::Command {
+    fn asked(what: What) -> Option<Self> {
+        match what {
+            What::Requested => Some(mutex::Command::Enter),
+            What::Leaving => Some(mutex::Command::Leave),
+            _ => None,
+        }
+    }
+}
+
+impl Askable for election::Command {
+    fn asked(what: What) -> Option<Self> {
+        match what {
+            What::Called => Some(election::Command::Call),
+            What::Reading => Some(election::Command::Read),
+            What::Writing { value } => Some(election::Command::Write(value)),
+            _ => None,
+        }
+    }
+}
+
+impl Askable for detector::Command {
+    fn asked(_: What) -> Option<Self> {
+        None
+    }
+}
+
 impl Observable for mutex::Command {
     #[inline]
     fn what(&self, _: &View) -> Option<What> {

@@ -6,7 +6,7 @@ use core::hash::{Hash, Hasher};
 use conclave_core::{Kind, ProcessId, Promises, Seat};
 
 use crate::measure::{Bandwidth, Delays, Fairness};
-use crate::property::{Detection, Fences, MutualExclusion, Ordering, Waiting};
+use crate::property::{Detection, Fences, Forever, MutualExclusion, Ordering, Waiting};
 use crate::{Elections, Ending, Event, Fingerprint, LossCause, MessageId, Time, Verdict, What};
 
 /// Whether a judge pays for vector clocks.
@@ -28,6 +28,7 @@ pub struct Judge {
     fences: Fences,
     ordering: Option<Ordering>,
     waiting: Waiting,
+    forever: Option<Forever>,
     delays: Delays,
     fairness: Fairness,
     elections: Option<Elections>,
@@ -59,6 +60,8 @@ pub struct Report {
     pub ordering: Option<Ordering>,
     /// Liveness: who still waits.
     pub waiting: Waiting,
+    /// Who waits for ever, if the run ends in a loop.
+    pub forever: Option<Forever>,
     /// Messages.
     pub bandwidth: Bandwidth,
     /// Times.
@@ -103,6 +106,7 @@ impl Judge {
             fences: Fences::default(),
             ordering: (ordering == JudgeOrdering::Yes).then(|| Ordering::new(members)),
             waiting: Waiting::new(members),
+            forever: None,
             delays: Delays::new(members),
             fairness: Fairness::new(members),
             faults: 0,
@@ -155,6 +159,9 @@ impl Judge {
         if let Some(detection) = &mut self.detection {
             detection.on(event);
         }
+        if self.forever.is_some() {
+            self.forget_served();
+        }
         match event.what {
             What::Crashed => {
                 self.crashed[event.seat.index()] = Some(event.at);
@@ -189,6 +196,20 @@ impl Judge {
         if let Some(elections) = &mut self.elections {
             elections.on_quiet(now);
         }
+    }
+
+    /// Takes in that all that comes from here on will come again and again, for ever.
+    pub fn on_loop(&mut self, now: Time) {
+        let waiting: Vec<_> = self.waiting_seats().collect();
+        self.forever = Some(Forever::new(now, waiting));
+    }
+
+    /// Whoever is served in one turn of a loop is served in all of them.
+    fn forget_served(&mut self) {
+        let Some(mut forever) = self.forever.take() else { return };
+        let waiting: Vec<_> = self.waiting_seats().collect();
+        forever.retain(&waiting);
+        self.forever = Some(forever);
     }
 
     /// Whether nothing that comes could make the verdict better.
@@ -263,6 +284,7 @@ impl Judge {
         let verdict = match ending {
             _ if broken => Verdict::Violated,
             _ if self.waiting.starved().is_some() => Verdict::Starved,
+            _ if self.forever.as_ref().is_some_and(Forever::is_anyone) => Verdict::Starved,
             Ending::BudgetSpent => Verdict::Budget,
             Ending::Quiet if someone_waits && self.faults == 0 => Verdict::Deadlock,
             Ending::Quiet | Ending::PatienceLost if someone_waits => Verdict::Stalled,
@@ -277,6 +299,7 @@ impl Judge {
             fences: self.fences,
             ordering: self.ordering,
             waiting: self.waiting,
+            forever: self.forever,
             bandwidth: self.bandwidth,
             delays: self.delays,
             fairness: self.fairness,

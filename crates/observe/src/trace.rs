@@ -36,6 +36,13 @@ pub struct Header {
     pub kinds: Vec<TraceKind>,
     /// What the algorithm promises.
     pub promises: Promises,
+    /// What the processes were told beside who takes part, by the names of the command line's
+    /// options: with these they can be started again. Only what is not as usual; an option without
+    /// a value has an empty one.
+    pub options: Vec<(String, String)>,
+    /// The index of the record at which a loop begins, if the run ends in one: the records from
+    /// there to the last are one turn of it, and it goes on for ever.
+    pub repeats_from: Option<u64>,
 }
 
 /// A kind of message, as a trace names it.
@@ -52,7 +59,7 @@ pub struct TraceKind {
 pub struct Record {
     /// What happened.
     pub event: Event,
-    /// What the message says, where there is one.
+    /// What the message says, where there is one; or which timer ran out.
     pub text: Option<String>,
     /// The rules that fired in the step that began with this event.
     pub rules: Vec<Cow<'static, str>>,
@@ -66,20 +73,37 @@ impl Trace {
 
     /// A judge for this trace, that has heard all of it.
     pub fn judge(&self, ordering: JudgeOrdering) -> Judge {
-        // Only what a kind is spent on matters to a judge; its name is the trace's.
-        let kinds: Vec<Kind> =
-            self.header.kinds.iter().map(|kind| Kind { name: "", phase: kind.phase }).collect();
+        self.judge_with(&[], ordering, |_, _| {})
+    }
+
+    /// The same, for whoever knows more than a trace tells: the kinds that the algorithm itself
+    /// names, and what else there is to say of the record of some index, just after it.
+    pub fn judge_with(
+        &self,
+        named: &[Kind],
+        ordering: JudgeOrdering,
+        mut tell: impl FnMut(&mut Judge, usize),
+    ) -> Judge {
+        // Only what a kind is spent on matters to a judge; its name is for those who read.
+        let name = |kind: &TraceKind| named.iter().find(|it| it.name == kind.name);
+        let kind =
+            |it: &TraceKind| Kind { name: name(it).map_or("", |it| it.name), phase: it.phase };
+        let kinds: Vec<Kind> = self.header.kinds.iter().map(kind).collect();
         let Header { members, promises, .. } = &self.header;
         let mut judge = Judge::new(members, &kinds, ordering, *promises);
         let mut calls = CallsInFlight::default();
         let (mut paused, mut now) = (BTreeSet::new(), Time::ZERO);
-        for record in &self.records {
+        for (index, record) in self.records.iter().enumerate() {
             // What a step does is not over before the next one begins.
             if begins_a_step(&record.event) && calls.is_empty() && paused.is_empty() {
                 judge.on_quiet(now);
             }
+            if self.header.repeats_from == Some(index as u64) {
+                judge.on_loop(record.event.at);
+            }
             now = record.event.at;
             judge.on(&record.event);
+            tell(&mut judge, index);
             match record.event.what {
                 What::Paused => drop(paused.insert(record.event.seat)),
                 What::Resumed | What::Crashed => drop(paused.remove(&record.event.seat)),
@@ -113,6 +137,12 @@ fn begins_a_step(event: &Event) -> bool {
         | What::Healed { .. } => true,
         _ => false,
     }
+}
+
+/// Whether a loop can begin with this event: it begins a step, or is what becomes of a message.
+#[cfg(feature = "json")]
+fn begins_a_loop(event: &Event) -> bool {
+    begins_a_step(event) || matches!(event.what, What::Lost { .. } | What::Duplicated { .. })
 }
 
 /// The messages of calls that are on their way, by number, with how many copies.

@@ -15,6 +15,8 @@ pub enum Ending {
     PatienceLost,
     /// The limit of events or of time came first.
     BudgetSpent,
+    /// It has none: its last part comes again and again, for ever.
+    Repeats,
 }
 
 /// What is to be said of a run in one word.
@@ -26,7 +28,8 @@ pub enum Verdict {
     Violated,
     /// Somebody waits, nothing is in flight, no timer is set, and no fault fired.
     Deadlock,
-    /// Somebody was overtaken by more than 100 x N later entries.
+    /// Somebody was overtaken by more than 100 x N later entries, or waits through all of a loop
+    /// that goes on for ever.
     Starved,
     /// Somebody waits and nothing comes of it, after a fault fired.
     Stalled,

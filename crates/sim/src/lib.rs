@@ -16,6 +16,7 @@
 //! | `agenda` | everything else that is to happen at some time |
 //! | `setup` | all that decides a run, and what comes of it |
 //! | `world` | the loop |
+//! | `replay` | a recorded run, taken again by the real processes |
 
 mod agenda;
 mod calendar;
@@ -25,6 +26,7 @@ mod election_application;
 mod fault;
 mod faults_under_way;
 mod network;
+mod replay;
 mod scenario;
 mod seed;
 mod setup;
@@ -41,6 +43,7 @@ pub use fault::{
     UnknownProcess,
 };
 pub use network::{Network, ParseNetworkError};
+pub use replay::{Readings, Replay, ReplayError, replay};
 pub use scenario::{ParseScenarioError, Scenario, ScriptedRequest};
 pub use seed::Stream;
 pub use setup::{FiredFault, Limits, Outcome, Recording, Setup};

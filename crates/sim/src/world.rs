@@ -191,7 +191,16 @@ where
             stored: self.stored[seat.index()].as_ref(),
             config: self.setup.config,
         };
-        P::start(start, &mut self.out)
+        let process = P::start(start, &mut self.out);
+        // A founder starts before there is anything to explain.
+        let rules = self.out.take_rules();
+        if RECORDS
+            && arrival == Arrival::Returning
+            && let Some(record) = self.watch.records.last_mut()
+        {
+            record.rules = rules.into_iter().map(Cow::Borrowed).collect();
+        }
+        process
     }
 
     /// Lets the next thing happen; says how the run ended if nothing more is to come of it.
@@ -302,7 +311,7 @@ where
             return;
         }
         self.timers.unset(seat, timer);
-        self.watch.event(seat, What::TimerFired);
+        self.watch.event_with(seat, What::TimerFired, || Some(format!("{timer:?}")));
         self.process_input(seat, Input::Timer(timer));
     }
 

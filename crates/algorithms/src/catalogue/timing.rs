@@ -46,6 +46,18 @@ pub enum Setting {
 }
 
 impl Setting {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Bound,
+        Self::Answer,
+        Self::Announcement,
+        Self::SkipDead,
+        Self::Beat,
+        Self::Phi,
+        Self::Lease,
+        Self::Session,
+    ];
+
     /// The option of the command line that says it.
     pub const fn option(self) -> &'static str {
         match self {

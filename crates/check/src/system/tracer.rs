@@ -60,7 +60,9 @@ where
     /// What happens on a way without an end.
     pub fn tell_loop(&self, lasso: &Lasso) -> Told {
         let whole: Vec<Step> = lasso.stem.iter().chain(&lasso.turn).copied().collect();
-        let (records, at) = self.tell_from(&whole, Some(lasso.stem.len()));
+        // Where nothing happens for ever, there is nothing to repeat.
+        let marked = (!lasso.turn.is_empty()).then_some(lasso.stem.len());
+        let (records, at) = self.tell_from(&whole, marked);
         Told { records, repeats_from: at.map(|at| at as u64) }
     }
 
@@ -75,7 +77,9 @@ where
             tracer.page.at = at;
             tracer.take(step.into());
         }
-        tracer.say_who_waits();
+        if mark.is_none() {
+            tracer.say_who_waits();
+        }
         (tracer.page.records, mark)
     }
 
@@ -115,10 +119,6 @@ where
         let (nodes, channels, out) = (Vec::new(), BTreeMap::new(), Effects::explained());
         let returns = setup.faults.returns;
         let mut tracer = Self { system, nodes, channels, returns, out, page };
-        if let Some(holder) = setup.holder.and_then(|id| setup.view.seat(id)) {
-            tracer.page.seat = holder;
-            tracer.page.event(What::Entered { fence: Fence::default() });
-        }
         for seat in (0..setup.view.len()).map(Seat::at) {
             let client = setup.client.first(seat);
             let timers = SmallVec::new();
@@ -134,6 +134,10 @@ where
             );
         }
         tracer.send_all();
+        if let Some(holder) = setup.holder.and_then(|id| setup.view.seat(id)) {
+            tracer.page.seat = holder;
+            tracer.page.event(What::Entered { fence: Fence::default() });
+        }
         tracer
     }
 
@@ -159,7 +163,8 @@ where
                 let tags = timer_tags(&node.timers);
                 let Some(index) = tags.iter().position(|&it| it == tag) else { return };
                 let timer = node.run_out(index);
-                self.step(seat, Some(What::TimerFired), Input::Timer(timer));
+                self.page.begin(seat, What::TimerFired, Some(format!("{timer:?}")));
+                self.go_on(seat, Input::Timer(timer));
             }
             Deed::Crashes(seat) => {
                 self.page.begin(seat, What::Crashed, None);

@@ -196,6 +196,9 @@ fn reason(searched: &Searched) -> String {
             let why = searched.trace.as_ref().map(|trace| trace::judge_again(trace).1);
             let why = why.unwrap_or_default();
             match ways {
+                (stem, Some(0)) => {
+                    format!("{why}; after {stem} steps nothing has to happen any more")
+                }
                 (stem, Some(turn)) => {
                     format!("{why}; {stem} steps lead to a loop of {turn}, which goes on for ever")
                 }

@@ -14,7 +14,11 @@ pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
     let id_width = trace.header.members.iter().map(|id| id.to_string().len()).max().unwrap_or(1);
     writeln!(out, "{:>time_width$}  {:>id_width$}  what happened", "time", "p")?;
     let mut subject = None;
-    for record in &trace.records {
+    for (index, record) in trace.records.iter().enumerate() {
+        if trace.header.repeats_from == Some(index as u64) {
+            writeln!(out, "{:>time_width$}  {:>id_width$}  FROM HERE AGAIN AND AGAIN", "", "")?;
+            subject = None;
+        }
         let (at, seat) = (record.event.at, record.event.seat);
         let id = trace.id(seat);
         if let Some(line) = consequence(trace, record) {

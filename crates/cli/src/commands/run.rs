@@ -3,13 +3,13 @@
 mod detector;
 mod election;
 mod mutex;
+mod replay;
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
-use conclave_algorithms::catalogue::{self, Entry, Setting, Timing};
+use conclave_algorithms::catalogue::{self, Entry, Setting};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::{ProcessId, Promises, Seat, View};
 use conclave_observe::measure::Histogram;
@@ -17,6 +17,8 @@ use conclave_observe::trace::json;
 use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
 use conclave_sim::{ChannelOrder, FaultPlan, Recording, Scenario, Workload};
 use serde_json::{Map, Value, json};
+
+pub use replay::plan_of_trace;
 
 use super::output::{self, Unit, number};
 use super::{explain, voting_sets};
@@ -27,30 +29,42 @@ use crate::progress::Progress;
 use crate::sentence::{plural, reason};
 
 pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let plan = plan_of(args)?;
-    // Better to be told before a long run than after it.
-    output::check_window(&args.drawing)?;
-    for path in args.trace.iter().chain(&args.drawing.svg) {
-        output::check_writable(path)?;
+    if let Some(path) = &args.replay {
+        return replay::execute(args, path);
     }
+    let plan = plan_of(args)?;
+    check_files(args)?;
     let progress = match plan.entry.promises {
         Promises::Mutex { .. } => Progress::new(plan.entries, "entries"),
         _ => Progress::new(plan.clients.len() as u64, "decisions"),
     };
     let done = plan.run(&mut |entries| progress.set(entries))?;
     drop(progress);
+    tell(args, &done)
+}
+
+/// Better to be told before a long run than after it.
+fn check_files(args: &RunArgs) -> anyhow::Result<()> {
+    output::check_window(&args.drawing)?;
+    for path in args.trace.iter().chain(&args.drawing.svg) {
+        output::check_writable(path)?;
+    }
+    Ok(())
+}
+
+fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<ExitCode> {
     let mut out = anstream::stdout().lock();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&done))?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&as_json(done))?)?;
     } else {
         if args.explain {
             explain::explain(&done.trace(), &mut out)?;
             writeln!(out)?;
         }
-        print(&done, args.stats, &mut out)?;
+        print(done, args.stats, &mut out)?;
     }
     out.flush()?;
-    write_files(args, &done)?;
+    write_files(args, done)?;
     Ok(exit::exit_code(done.outcome.report.verdict))
 }
 
@@ -74,7 +88,7 @@ fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
 
 /// The plan that these words ask for.
 pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
-    let entry = catalogue::find(&args.algorithm)?;
+    let entry = catalogue::find(args.algorithm.as_deref().unwrap_or_default())?;
     check_fit(args, entry)?;
     let scenario = read_scenario(args)?.unwrap_or_default();
     let mut plan = Plan::new(entry, clients(args, &scenario)?);
@@ -84,7 +98,7 @@ pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     plan.construction = args.voting_sets.unwrap_or(Construction::Grid);
     voting_sets::check_size(plan.construction, u32::try_from(plan.clients.len())?)?;
     plan.network = either("--network", args.network, scenario.network)?.unwrap_or(plan.network);
-    plan.timing = timing(args, &plan);
+    plan.timing = args.timing.timing(plan.network.typical());
     plan.hold = either("--hold", args.hold, scenario.hold)?.unwrap_or(plan.hold);
     let unordered = args.no_fifo.then_some(ChannelOrder::Any);
     plan.order = either("--no-fifo", unordered, scenario.order)?.unwrap_or(plan.order);
@@ -211,25 +225,7 @@ fn check_fit(args: &RunArgs, entry: &Entry) -> anyhow::Result<()> {
     if args.election.ask_every.is_some() && !entry.settings.contains(&Setting::Lease) {
         bail!("the leaders of {name} keep no value; leave --ask-every out, or choose chubby");
     }
-    let timing = &args.timing;
-    let settings = [
-        (Setting::Bound, timing.bound.is_some()),
-        (Setting::Answer, timing.answer_timeout.is_some()),
-        (Setting::Announcement, timing.announcement_timeout.is_some()),
-        (Setting::SkipDead, timing.skip_dead),
-        (Setting::Beat, timing.beat.is_some()),
-        (Setting::Phi, timing.phi.is_some()),
-        (Setting::Lease, timing.lease.is_some()),
-        (Setting::Session, timing.session.is_some()),
-    ];
-    let is_foreign =
-        |(setting, given): &&(Setting, bool)| *given && !entry.settings.contains(setting);
-    if let Some((setting, _)) = settings.iter().find(is_foreign) {
-        let takes: Vec<_> = entry.settings.iter().map(|it| it.option()).collect();
-        let takes = if takes.is_empty() { "no timers".into() } else { takes.join(", ") };
-        bail!("{name} has no use for {}; it takes {takes}", setting.option());
-    }
-    Ok(())
+    args.timing.check_fit(entry)
 }
 
 /// Whether a scenario asks for what the algorithm does.
@@ -248,35 +244,29 @@ fn check_asked(entry: &Entry, scenario: &Scenario) -> anyhow::Result<()> {
     }
 }
 
-fn timing(args: &RunArgs, plan: &Plan) -> Timing {
-    let given = &args.timing;
-    let duration = |time: Option<Time>| time.map(Time::as_duration);
-    let bound: Duration = given.bound.unwrap_or_else(|| plan.network.typical()).as_duration();
-    let usual = Timing::of(bound);
-    Timing {
-        answer: duration(given.answer_timeout),
-        announcement: duration(given.announcement_timeout),
-        skip_dead: given.skip_dead,
-        beat: duration(given.beat),
-        phi_hundredths: given.phi.unwrap_or(usual.phi_hundredths),
-        lease: duration(given.lease),
-        session: duration(given.session),
-        ..usual
-    }
-}
-
 fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> {
     let Done { plan, outcome, .. } = done;
     let report = &outcome.report;
     let style = output::style(report.verdict);
-    let (name, n, network, seed) = (plan.entry.name, plan.clients.len(), plan.network, plan.seed);
+    let (name, n, network, seed) = (plan.entry.name, plan.clients.len(), done.network(), plan.seed);
     let (work, figures) = match plan.entry.promises {
+        Promises::Mutex { .. } if done.replayed.is_some() => (String::new(), mutex::lines(done)),
         Promises::Mutex { .. } => (format!("workload {}, ", plan.workload), mutex::lines(done)),
         Promises::Election { .. } => (election::work(done), election::lines(done)),
         Promises::Detector => (detector::work(done), detector::lines(done)),
     };
     writeln!(out, "{name}, {n} processes, network {network}, {work}seed {seed}")?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<13} {text}");
+    if done.replayed.is_some() {
+        let (steps, records) = (outcome.events, outcome.records.len());
+        line(
+            "replayed",
+            format!(
+                "the real processes took every step of the file again: {steps} steps, \
+                 {records} records"
+            ),
+        )?;
+    }
     line("verdict", format!("{style}{}{style:#}: {}", report.verdict, reason(done)))?;
     for (name, text) in figures {
         line(name, text)?;
@@ -300,21 +290,20 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
         mutex::print_stats(done, out)?;
     }
     if report.verdict != Verdict::Ok {
-        writeln!(out, "repeat it with: {}", command(plan))?;
+        writeln!(out, "repeat it with: {}", command(done))?;
     }
     Ok(())
 }
 
-/// The command that does the same again. A scenario is a file, so it is the one that was given.
-fn command(plan: &Plan) -> String {
-    match plan.workload {
-        Workload::Script(_) => {
-            let words = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned());
-            let words = words.map(|it| if is_plain(&it) { it } else { format!("'{it}'") });
-            format!("conclave {}", words.collect::<Vec<_>>().join(" "))
-        }
-        _ => plan.command(),
+/// The command that does the same again. A scenario is a file, and so is a recorded run: then it is
+/// the one that was given.
+fn command(done: &Done) -> String {
+    if done.replayed.is_none() && !matches!(done.plan.workload, Workload::Script(_)) {
+        return done.plan.command();
     }
+    let words = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned());
+    let words = words.map(|it| if is_plain(&it) { it } else { format!("'{it}'") });
+    format!("conclave {}", words.collect::<Vec<_>>().join(" "))
 }
 
 /// Whether a shell leaves the word as it is.
@@ -343,7 +332,7 @@ fn sent(report: &Report) -> String {
 }
 
 fn as_json(done: &Done) -> Value {
-    let Done { plan, outcome, view } = done;
+    let Done { plan, outcome, view, .. } = done;
     let report = &outcome.report;
     let unit = Unit::of(plan.network);
     let by_kind: Map<_, _> = report
@@ -364,7 +353,7 @@ fn as_json(done: &Done) -> Value {
         "algorithm": plan.entry.name,
         "n": plan.clients.len(),
         "seed": plan.seed,
-        "network": plan.network.to_string(),
+        "network": done.network(),
         "time_unit": unit.name(),
         "end": unit.count(report.end.0 as f64),
         "events": outcome.events,
@@ -380,7 +369,7 @@ fn as_json(done: &Done) -> Value {
         "verdict": report.verdict.name(),
         "reason": reason(done),
         "trace_hash": format!("{:016x}", report.fingerprint),
-        "command": command(plan),
+        "command": command(done),
     });
     let more = match plan.entry.promises {
         Promises::Mutex { .. } => mutex::fields(done),

@@ -45,6 +45,7 @@ pub fn judge_again(trace: &Trace) -> (Report, String) {
     let judge = trace.judge(ordering);
     let waits = waits(trace);
     let ending = match judge.waiting() {
+        _ if trace.header.repeats_from.is_some() => Ending::Repeats,
         0 => Ending::Finished,
         _ if waits.iter().any(|whom| !whom.is_empty()) => Ending::Quiet,
         _ => Ending::BudgetSpent,

@@ -9,6 +9,7 @@ mod folds;
 mod gallery;
 mod labels;
 mod plot;
+mod repeats;
 mod run;
 mod svg;
 mod waits;

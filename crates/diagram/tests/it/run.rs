@@ -38,6 +38,8 @@ impl Run {
             members: (1..=members).map(ProcessId).collect(),
             kinds: kinds.map(Into::into).to_vec(),
             promises: Promises::Mutex { liveness: true, ordering: true },
+            options: vec![],
+            repeats_from: None,
         };
         Self { trace: Trace { header, records: vec![] }, messages: 0 }
     }

@@ -13,7 +13,13 @@
 //! ```
 //!
 //! Times are nanoseconds; processes are named by their ids, never by their seats; kinds by their
-//! names. `text`, `rules` and `copy` are left out where there is nothing to say.
+//! names. `text`, `rules` and `copy` are left out where there is nothing to say; of a timer, `text`
+//! says which it was.
+//!
+//! Two fields of the first line are left out as a rule. `options` has what the processes were told
+//! beside who takes part, in the words of the command line, so that the run can be taken again:
+//! `"options":[["bound","5ms"],["skip-dead",""]]`. `repeats_from` is the index of a record, counted
+//! from 0: the records from there to the last are one turn of a loop that goes on for ever.
 //!
 //! | event | fields besides `at`, `process`, `event`, `text`, `rules` |
 //! | --- | --- |
@@ -53,7 +59,7 @@ use alloc::vec::Vec;
 use self::error::Flaw;
 use self::history::History;
 use self::line::{HeaderLine, RecordLine};
-use super::{Header, Record, Trace};
+use super::{Header, Record, Trace, begins_a_loop};
 
 pub use self::error::TraceError;
 
@@ -101,7 +107,18 @@ pub fn read(text: &str) -> Result<Trace, TraceError> {
         let record = read_record(&header, &mut history, text);
         records.push(record.map_err(|flaw| TraceError { line, flaw })?);
     }
+    check_loop(&header, &records).map_err(|flaw| TraceError { line: 1, flaw })?;
     Ok(Trace { header, records })
+}
+
+fn check_loop(header: &Header, records: &[Record]) -> Result<(), Flaw> {
+    let Some(from) = header.repeats_from else { return Ok(()) };
+    let first = usize::try_from(from).ok().and_then(|index| records.get(index));
+    match first {
+        None => Err(Flaw::LoopBeyondEnd { from, records: records.len() }),
+        Some(first) if !begins_a_loop(&first.event) => Err(Flaw::LoopWithinStep(from)),
+        Some(_) => Ok(()),
+    }
 }
 
 fn read_record(header: &Header, history: &mut History, text: &str) -> Result<Record, Flaw> {

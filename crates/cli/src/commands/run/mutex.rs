@@ -36,7 +36,7 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
 
 /// The same, for programs.
 pub fn fields(done: &Done) -> Value {
-    let Done { plan, outcome, view } = done;
+    let Done { plan, outcome, view, replayed } = done;
     let report = &outcome.report;
     let unit = Unit::of(plan.network);
     let (enter, leave) = per_entry(report);
@@ -44,7 +44,7 @@ pub fn fields(done: &Done) -> Value {
         seats.map(|seat| view.at(seat).0).collect()
     };
     json!({
-        "workload": plan.workload.to_string(),
+        "workload": replayed.is_none().then(|| plan.workload.to_string()),
         "entries": report.delays.entries(),
         "messages_per_entry": { "enter": enter, "leave": leave },
         "client_delay": times(&report.delays.client, unit),

@@ -63,6 +63,16 @@ pub(super) enum Flaw {
     #[error("kind `{0}` is named twice; every name is unique")]
     KindTwice(String),
 
+    /// A loop that begins where there is nothing.
+    #[error(
+        "`repeats_from` is {from}, but there are {records} records; it is the index of the \
+        record that begins the loop, and the first is 0"
+    )]
+    LoopBeyondEnd { from: u64, records: usize },
+    /// A loop that begins in the middle of a step.
+    #[error("`repeats_from` is {0}, which is in the middle of a step; a loop begins with a step")]
+    LoopWithinStep(u64),
+
     /// A word that is none of those that a field can hold.
     #[error("`{field}` is `{word}`; it is one of {known}")]
     UnknownWord { field: &'static str, word: String, known: Words },

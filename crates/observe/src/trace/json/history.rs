@@ -13,8 +13,9 @@ use crate::{Event, MessageId, Time, What};
 pub(super) struct History {
     view: View,
     now: Time,
-    /// Whether nothing happened but what processes sent as they started: only then may one be shown
-    /// as entering without having asked, which is how a run says who is inside from the start.
+    /// Whether nothing happened but what processes sent as they started, and what became of that:
+    /// only then may one be shown as entering without having asked, which is how a run says who is
+    /// inside from the start.
     is_beginning: bool,
     /// By seat.
     places: Vec<Place>,
@@ -88,7 +89,8 @@ impl History {
     fn on_place(&mut self, seat: Seat, what: What) -> Result<(), Flaw> {
         let (id, place) = (self.view.at(seat), &mut self.places[seat.index()]);
         let is_beginning = self.is_beginning;
-        self.is_beginning &= matches!(what, What::Sent { .. });
+        self.is_beginning &=
+            matches!(what, What::Sent { .. } | What::Lost { .. } | What::Duplicated { .. });
         match what {
             What::Returned | What::Replaced if !place.is_down => return Err(Flaw::NotDown(id)),
             What::Returned | What::Replaced => place.is_down = false,

@@ -10,7 +10,7 @@ use conclave_core::{Fence, Phase, ProcessId, Promises, Seat};
 
 use super::*;
 use crate::trace::TraceKind;
-use crate::{Ending, Event, JudgeOrdering, LossCause, MessageId, Side, Time, What};
+use crate::{Ending, Event, JudgeOrdering, LossCause, MessageId, Side, Time, Verdict, What};
 
 pub(super) const HEADER: &str = concat!(
     r#"{"conclave_trace":1,"algorithm":"ricart-agrawala","seed":1,"network":"unit","#,
@@ -28,6 +28,8 @@ pub(super) fn header() -> Header {
         members: [3, 12, 5].map(ProcessId).to_vec(),
         kinds: kinds.map(|(name, phase)| TraceKind { name: name.into(), phase }).to_vec(),
         promises: Promises::Mutex { liveness: true, ordering: true },
+        options: Vec::new(),
+        repeats_from: None,
     }
 }
 
@@ -221,4 +223,45 @@ fn what_becomes_of_the_messages_of_the_dead_can_still_be_told() {
     ];
     let trace = Trace { header: header(), records };
     assert_eq!(read(&write(&trace)), Ok(trace));
+}
+
+#[test]
+fn what_processes_were_told_and_where_a_loop_begins_are_kept() {
+    let options = [("bound", "5ms"), ("drift", "3=1.3"), ("drift", "5=0.9"), ("skip-dead", "")];
+    let options = options.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
+    let header = Header { options, repeats_from: Some(1), ..header() };
+    let first = HEADER.strip_suffix('}').unwrap();
+    let more = concat!(
+        r#","options":[["bound","5ms"],["drift","3=1.3"],["drift","5=0.9"],["skip-dead",""]],"#,
+        r#""repeats_from":1}"#
+    );
+    let line = format!("{first}{more}");
+    assert_eq!(write_header(&header), line);
+    let records = vec![record(0, 0, What::Requested), record(1, 1, What::TimerFired)];
+    let trace = Trace { header, records };
+    assert_eq!(read(&write(&trace)), Ok(trace));
+}
+
+#[test]
+fn whoever_waits_in_all_of_a_loop_is_starved() {
+    let enter = |fence| What::Entered { fence: Fence(fence) };
+    let records = vec![
+        record(0, 0, What::Requested),
+        record(1, 1, What::Requested),
+        record(2, 1, enter(1)),
+        record(3, 1, What::Leaving),
+        record(3, 1, What::Left),
+    ];
+    let verdict = |repeats_from, records: &[Record]| {
+        let header = Header { repeats_from, ..header() };
+        let trace = Trace { header, records: records.to_vec() };
+        let report = read(&write(&trace)).unwrap().judge(JudgeOrdering::No);
+        let report = report.finish(Ending::Repeats);
+        let seats = report.forever.map(|forever| forever.seats().to_vec());
+        (report.verdict, seats.unwrap_or_default())
+    };
+    assert_eq!(verdict(Some(1), &records), (Verdict::Starved, vec![Seat(0)]));
+    assert_eq!(verdict(Some(0), &records), (Verdict::Ok, vec![]), "it asks in the loop only");
+    let served = [records, vec![record(4, 2, What::TimerFired), record(4, 0, enter(2))]].concat();
+    assert_eq!(verdict(Some(1), &served), (Verdict::Ok, vec![]));
 }

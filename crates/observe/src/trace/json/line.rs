@@ -43,6 +43,12 @@ pub(super) struct HeaderLine<'a> {
     keeps: Vec<Cow<'a, str>>,
     members: Vec<u32>,
     kinds: Vec<KindLine<'a>>,
+    /// What the processes were told besides, each as `["bound","5ms"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    options: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// Where the loop begins, if the run ends in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repeats_from: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -115,6 +121,12 @@ impl<'a> HeaderLine<'a> {
             keeps: keeps_of(header.promises).into_iter().map(Cow::Borrowed).collect(),
             members: header.members.iter().map(|id| id.0).collect(),
             kinds: kinds.collect(),
+            options: header
+                .options
+                .iter()
+                .map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value)))
+                .collect(),
+            repeats_from: header.repeats_from,
         }
     }
 }
@@ -208,6 +220,12 @@ pub(super) fn read_header(text: &str) -> Result<(Header, View), Flaw> {
         members: view.members().to_owned(),
         kinds: read_kinds(line.kinds)?,
         promises,
+        options: line
+            .options
+            .into_iter()
+            .map(|(name, value)| (name.into_owned(), value.into_owned()))
+            .collect(),
+        repeats_from: line.repeats_from,
     };
     Ok((header, view))
 }

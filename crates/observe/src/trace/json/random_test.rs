@@ -184,8 +184,17 @@ fn random_trace(seed: u64) -> Trace {
     }
     let first = u32::try_from(chance.below(100)).unwrap();
     let members = (0..members).map(|seat| ProcessId(first + Seat::at(seat * 7 % 13).0)).collect();
-    let header =
-        Header { seed: chance.next(), promises: any_promises(&mut chance), members, ..header() };
+    let options = (0..chance.below(3)).map(|index| (format!("o{index}"), "\"".repeat(index)));
+    let from = chance.below(records.len().max(1));
+    let is_step = |record: &Record| begins_a_loop(&record.event);
+    let header = Header {
+        seed: chance.next(),
+        promises: any_promises(&mut chance),
+        members,
+        options: options.collect(),
+        repeats_from: records.get(from).is_some_and(is_step).then_some(from as u64),
+        ..header()
+    };
     Trace { header, records }
 }
 

@@ -57,7 +57,8 @@ fn a_text_that_is_no_trace_is_refused_with_what_would_be_right() {
         (
             first("seed", "sead\\n"),
             "line 1: unknown field `sead\\n`; expected one of `conclave_trace`, `algorithm`, \
-             `seed`, `network`, `promises_order`, `kind`, `keeps`, `members`, `kinds`",
+             `seed`, `network`, `promises_order`, `kind`, `keeps`, `members`, `kinds`, `options`, \
+             `repeats_from`",
         ),
         (first("\"seed\":1", "\"seed\":-1"), "line 1: invalid value: integer `-1`; expected u64"),
         (first("[3,12,5]", "[]"), "line 1: `members` is empty; a trace has at least one member"),
@@ -295,4 +296,27 @@ fn a_message_quotes_little_of_a_text_and_stays_on_one_line() {
     let told = read(&text).unwrap_err().to_string();
     assert!(told.starts_with(r"line 2: unknown field `x\nx\n") && told.contains("...; expected"));
     assert!(told.len() < 400 && !told.contains('\n'), "{told}");
+}
+
+#[test]
+fn a_loop_that_begins_nowhere_or_within_a_step_is_refused() {
+    let told = |from| {
+        let header = Header { repeats_from: Some(from), ..header() };
+        let records = vec![record(0, 0, What::Requested), record(0, 0, sent(1, 1, 0, false))];
+        read(&write(&Trace { header, records })).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(told(0), Ok(()));
+    assert_eq!(
+        told(1).unwrap_err(),
+        "line 1: `repeats_from` is 1, which is in the middle of a step; a loop begins with a step"
+    );
+    for from in [2, u64::MAX] {
+        assert_eq!(
+            told(from).unwrap_err(),
+            format!(
+                "line 1: `repeats_from` is {from}, but there are 2 records; it is the index of \
+                 the record that begins the loop, and the first is 0"
+            )
+        );
+    }
 }

@@ -1,0 +1,145 @@
+//! Where processes do something else than a trace says, in one line.
+
+use conclave_core::election::Term;
+use conclave_core::{ProcessId, View};
+use conclave_observe::What;
+use conclave_observe::trace::{Record, Trace};
+
+/// Why a trace could not be taken again.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It is a trace of others.
+    #[error("the trace has other members")]
+    Members,
+    /// A process does something else.
+    #[error("line {line}: {difference}")]
+    Differs {
+        /// The first line that differs, as the trace is written: its header is line 1.
+        line: usize,
+        /// What the trace says, and what the process does instead.
+        difference: String,
+    },
+    /// The loop does not lead back to its beginning.
+    #[error("the loop does not close: {0}")]
+    LoopOpen(String),
+    /// The loop begins where no step does.
+    #[error("the loop does not begin with a step of the trace")]
+    NoLoop,
+}
+
+/// Finds the words.
+pub(super) struct Differ<'a> {
+    pub view: &'a View,
+    pub trace: &'a Trace,
+}
+
+impl Differ<'_> {
+    /// The record of that index cannot be.
+    pub fn at(&self, index: usize, instead: &str) -> ReplayError {
+        let says = self.says(index);
+        self.differs(index, format!("{says}; but {instead}"))
+    }
+
+    /// In place of the record of that index, this process does something else.
+    pub fn by(&self, index: usize, id: ProcessId, does: &str) -> ReplayError {
+        let difference = match self.trace.records.get(index) {
+            Some(record) if is_deed(record) => {
+                format!("{}; but {id} {does}", self.says(index))
+            }
+            Some(_) => format!("a step begins before the last one is over; {id} {does} before"),
+            None => format!("the trace ends in the middle of a step; {id} {does} before"),
+        };
+        self.differs(index, difference)
+    }
+
+    fn differs(&self, index: usize, difference: String) -> ReplayError {
+        ReplayError::Differs { line: index + 2, difference }
+    }
+
+    fn says(&self, index: usize) -> String {
+        let record = &self.trace.records[index];
+        let id = self.view.at(record.event.seat);
+        format!("the trace says that {id} {}", self.deed(record))
+    }
+
+    fn deed(&self, record: &Record) -> String {
+        let (text, what) = (record.text.as_deref(), record.event.what);
+        let id = |seat| self.view.at(seat);
+        match what {
+            What::Sent { kind, copy, .. } => {
+                let kind = self.trace.header.kinds.get(usize::from(kind));
+                let name = kind.map_or("a message", |kind| &kind.name);
+                let copy = if copy { ", as one more copy" } else { "" };
+                format!("{}{copy}", deed(what, Some(text.unwrap_or(name)), self.view))
+            }
+            What::Received { from, message, .. } => {
+                let text = text.map_or_else(String::new, |text| format!(", {text}"));
+                format!("receives message {} from {}{text}", message.0, id(from))
+            }
+            What::Lost { message, to, .. } => {
+                format!("loses message {} to {}", message.0, id(to))
+            }
+            What::Duplicated { message, to } => {
+                format!("has message {} to {} doubled", message.0, id(to))
+            }
+            What::WaitsFor { whom } => format!("waits for {}", id(whom)),
+            What::TimerFired => {
+                let name = text.map_or_else(String::new, |text| format!(" {text}"));
+                format!("has its timer{name} run out")
+            }
+            _ => deed(what, None, self.view),
+        }
+    }
+}
+
+/// What a process does, as a sentence whose subject it is.
+pub(super) fn deed(what: What, text: Option<&str>, view: &View) -> String {
+    let id = |seat| view.at(seat);
+    match what {
+        What::Sent { to, .. } => format!("sends {} to {}", text.unwrap_or("a message"), id(to)),
+        What::Entered { fence } => format!("enters with fence {fence}"),
+        What::Left => "leaves".into(),
+        What::Electing => "takes part in an election".into(),
+        What::Elected { leader, term } if term == Term::NONE => {
+            format!("learns that {} leads", id(leader))
+        }
+        What::Elected { leader, term } => {
+            format!("learns that {} leads in term {term}", id(leader))
+        }
+        What::Vacant => "knows no leader".into(),
+        What::Read { version, value } => format!("reads {value}, as of version {version}"),
+        What::Wrote { version } => format!("has written version {version}"),
+        What::Refused => "refuses".into(),
+        What::Suspected { whom } => format!("suspects {}", id(whom)),
+        What::Trusted { whom } => format!("trusts {}", id(whom)),
+        What::Requested => "wants in".into(),
+        What::Leaving => "wants out".into(),
+        What::Called => "calls an election".into(),
+        What::Reading => "is asked to read".into(),
+        What::Writing { value } => format!("is asked to write {value}"),
+        What::Crashed => "crashes".into(),
+        What::Returned => "returns".into(),
+        What::Replaced => "is replaced".into(),
+        What::Paused => "pauses".into(),
+        What::Resumed => "goes on".into(),
+        _ => "takes part".into(),
+    }
+}
+
+/// Whether a process did this in a step that had begun before.
+pub(super) fn is_deed(record: &Record) -> bool {
+    matches!(
+        record.event.what,
+        What::Sent { .. }
+            | What::Entered { .. }
+            | What::Left
+            | What::Electing
+            | What::Elected { .. }
+            | What::Vacant
+            | What::Read { .. }
+            | What::Wrote { .. }
+            | What::Refused
+            | What::Suspected { .. }
+            | What::Trusted { .. }
+    )
+}
