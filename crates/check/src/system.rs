@@ -128,7 +128,7 @@ struct Places {
 }
 
 /// What is worth knowing of a process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct NodeInfo {
     /// Whether its application can ask for something, and whether it has to.
     asks: Option<bool>,
@@ -147,7 +147,7 @@ struct TimerInfo {
     is_due: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct WatchInfo {
     breach: Option<FlawCode>,
     pending: u32,
@@ -373,13 +373,13 @@ pub struct Hand<'a, P: Protocol, C: Client<P>> {
     news: Mirror<News, ()>,
     outcomes: Vec<Outcome>,
     /// The outcome of an input to a process, by both.
-    known: Map<(PartId, Cause), u32>,
-    /// A channel with one more message.
-    longer: Map<(PartId, PartId), PartId>,
+    known: Map<u64, u32>,
+    /// A channel with one more message, by both.
+    longer: Map<u64, PartId>,
     later_channels: Map<PartId, PartId>,
     later_nodes: Map<PartId, PartId>,
     /// What the judge remembers after news, and whether it is quiet then.
-    judged: Map<(PartId, PartId, u32), PartId>,
+    judged: Map<u64, PartId>,
     /// The state that is being made.
     row: Vec<u32>,
     out: Effects<P>,
@@ -387,13 +387,36 @@ pub struct Hand<'a, P: Protocol, C: Client<P>> {
 }
 
 /// What can happen to a process.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cause {
     Asks,
     Arrives(Seat, PartId),
     RunsOut(u32),
     Crashes,
     Returns,
+}
+
+impl Cause {
+    /// With a process, as one number: a key in several words would have to be put together again
+    /// for every look-up.
+    #[inline]
+    fn key(self, node: PartId) -> u64 {
+        let (sort, seat, number) = match self {
+            Self::Asks => (0_u64, 0, 0),
+            Self::Arrives(from, message) => (1, from.0, message),
+            Self::RunsOut(index) => (2, 0, index),
+            Self::Crashes => (3, 0, 0),
+            Self::Returns => (4, 0, 0),
+        };
+        debug_assert!(node >> 28 == 0 && number >> 24 == 0, "more parts than memory holds");
+        u64::from(node) << 36 | u64::from(number) << 12 | u64::from(seat) << 4 | sort
+    }
+}
+
+/// Two numbers as one.
+#[inline]
+fn pair(one: PartId, other: PartId) -> u64 {
+    u64::from(one) << 32 | u64::from(other)
 }
 
 /// A state as it was found, and the fingerprint of that which is being made of it.
@@ -410,7 +433,7 @@ where
     /// What comes of it, as a place among outcomes.
     #[inline]
     fn outcome(&mut self, node: PartId, cause: Cause) -> usize {
-        if let Some(&known) = self.known.get(&(node, cause)) {
+        if let Some(&known) = self.known.get(&cause.key(node)) {
             return known as usize;
         }
         self.work_out(node, cause)
@@ -420,7 +443,7 @@ where
     fn work_out(&mut self, id: PartId, cause: Cause) -> usize {
         let Self { system, out, .. } = self;
         let setup = system.setup;
-        let mut node = self.nodes.part(&system.nodes, id).value.clone();
+        let mut node = self.nodes.part(&system.nodes, id).value().clone();
         let notes = match cause {
             Cause::Asks => {
                 let ask = setup.client.asks(&node.client).expect("it was asked whether it can");
@@ -430,7 +453,7 @@ where
                 notes
             }
             Cause::Arrives(from, message) => {
-                let message = &self.messages.part(&system.wires.messages, message).value;
+                let message = self.messages.part(&system.wires.messages, message).value();
                 let input = Input::Message { from: setup.view.at(from), message: message.clone() };
                 let mut notes = Notes::of(None);
                 node.take(setup, input, out, &mut notes);
@@ -455,7 +478,7 @@ where
         let place = self.outcomes.len();
         self.outcomes.push(system.outcome(node, notes));
         let known = u32::try_from(place).expect("fewer outcomes than states");
-        self.known.insert((id, cause), known);
+        self.known.insert(cause.key(id), known);
         place
     }
 
@@ -507,7 +530,7 @@ where
     fn send(&mut self, print: &mut Fingerprint, from: Seat, to: Seat, message: PartId) {
         let place = self.system.places.channel(from, to);
         let before = self.row[place];
-        let after = match self.longer.get(&(before, message)) {
+        let after = match self.longer.get(&pair(before, message)) {
             Some(&after) => after,
             None => self.lengthen(before, message),
         };
@@ -517,10 +540,10 @@ where
     #[cold]
     fn lengthen(&mut self, before: PartId, message: PartId) -> PartId {
         let wires = &self.system.wires;
-        let said = self.messages.part(&wires.messages, message).value.clone();
-        let channel = &self.channels.part(&wires.channels, before).value;
+        let said = self.messages.part(&wires.messages, message).value().clone();
+        let channel = self.channels.part(&wires.channels, before).value();
         let after = wires.channel(channel.with(said, self.system.setup.time.bound()));
-        self.longer.insert((before, message), after);
+        self.longer.insert(pair(before, message), after);
         after
     }
 
@@ -572,7 +595,7 @@ where
         let is_quiet = is_election && self.is_quiet();
         let watch = self.row[self.system.places.watch()];
         let how = u32::from(is_quiet) | u32::from(tick) << 1;
-        let after = match self.judged.get(&(watch, news, how)) {
+        let after = match self.judged.get(&(pair(watch, news) << 2 | u64::from(how))) {
             Some(&after) => after,
             None => self.judge_anew(watch, news, how),
         };
@@ -582,19 +605,19 @@ where
 
     #[cold]
     fn judge_anew(&mut self, before: PartId, news: PartId, how: u32) -> PartId {
-        let mut watch = self.watches.part(&self.system.watches, before).value.clone();
+        let mut watch = self.watches.part(&self.system.watches, before).value().clone();
         if how & 2 != 0 {
             watch.on_tick();
         }
         if news != NO_NEWS {
-            let (seat, whats) = &self.news.part(&self.system.news, news).value;
+            let (seat, whats) = self.news.part(&self.system.news, news).value();
             whats.iter().for_each(|&what| watch.on(*seat, what));
         }
         if how & 1 != 0 {
             watch.on_quiet();
         }
         let after = self.system.watch(watch);
-        self.judged.insert((before, news, how), after);
+        self.judged.insert(pair(before, news) << 2 | u64::from(how), after);
         after
     }
 
@@ -655,10 +678,11 @@ where
 
     fn runs_out(&mut self, base: &Base<'_>, seat: Seat, out: &mut Successors) -> bool {
         let node = base.words[seat.index()];
-        let timers = self.nodes.part(&self.system.nodes, node).info.timers.clone();
-        if !timers.iter().any(|timer| timer.is_ripe) {
+        let info = &self.nodes.part(&self.system.nodes, node).info;
+        if !info.timers.iter().any(|timer| timer.is_ripe) {
             return false;
         }
+        let timers = info.timers.clone();
         let setup = self.system.setup;
         if setup.time.is_sync() && self.awaits_message(base, seat) {
             return false;
@@ -707,7 +731,7 @@ where
                 let later = match self.later_nodes.get(&part) {
                     Some(&later) => later,
                     None => {
-                        let mut node = self.nodes.part(&system.nodes, part).value.clone();
+                        let mut node = self.nodes.part(&system.nodes, part).value().clone();
                         node.tick();
                         let later = system.node(node);
                         self.later_nodes.insert(part, later);
@@ -720,7 +744,7 @@ where
                     Some(&later) => later,
                     None => {
                         let channels = &system.wires.channels;
-                        let later = self.channels.part(channels, part).value.later();
+                        let later = self.channels.part(channels, part).value().later();
                         let later = system.wires.channel(later);
                         self.later_channels.insert(part, later);
                         later
@@ -790,9 +814,8 @@ where
         let wires = &self.system.wires;
         for (from, to) in self.system.places.pairs() {
             let place = self.system.places.channel(from, to);
-            let part =
-                std::sync::Arc::clone(self.channels.part(&wires.channels, base.words[place]));
-            let channel = &part.value;
+            let part = self.channels.part(&wires.channels, base.words[place]);
+            let channel = &part.value().clone();
             for at in 0..channel.0.len() {
                 if at > 0
                     && wires.order == Channels::Unordered

@@ -20,7 +20,7 @@ pub(crate) struct InFlight<M> {
 }
 
 /// What is worth knowing of a channel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ChannelInfo {
     /// Each message that can arrive next.
     pub(crate) next: SmallVec<[Next; 2]>,

@@ -34,7 +34,22 @@ struct Inner<T, I> {
 
 /// What one thread knows of a table, so that it need not ask.
 pub(crate) struct Mirror<T, I> {
-    parts: Vec<Arc<Part<T, I>>>,
+    parts: Vec<Hot<T, I>>,
+}
+
+/// What steps look at again and again, side by side; the part itself lies elsewhere.
+#[derive(Debug)]
+pub(crate) struct Hot<T, I> {
+    pub(crate) print: Fingerprint,
+    pub(crate) info: I,
+    part: Arc<Part<T, I>>,
+}
+
+impl<T, I> Hot<T, I> {
+    #[inline]
+    pub(crate) fn value(&self) -> &T {
+        &self.part.value
+    }
 }
 
 impl<T: Hash + Eq, I> Table<T, I> {
@@ -80,19 +95,30 @@ impl<T: Eq, I> Inner<T, I> {
     }
 }
 
-impl<T: Hash + Eq, I> Mirror<T, I> {
+impl<T: Hash + Eq, I: Clone> Mirror<T, I> {
     pub(crate) fn new() -> Self {
         Self { parts: Vec::new() }
     }
 
     /// The part of that number.
     #[inline]
-    pub(crate) fn part(&mut self, table: &Table<T, I>, id: PartId) -> &Arc<Part<T, I>> {
+    pub(crate) fn part(&mut self, table: &Table<T, I>, id: PartId) -> &Hot<T, I> {
         if id as usize >= self.parts.len() {
-            let known = self.parts.len();
-            table.read(|inner| self.parts.extend_from_slice(&inner.parts[known..]));
+            self.catch_up(table);
         }
         &self.parts[id as usize]
+    }
+
+    #[cold]
+    fn catch_up(&mut self, table: &Table<T, I>) {
+        let known = self.parts.len();
+        table.read(|inner| {
+            self.parts.extend(inner.parts[known..].iter().map(|part| Hot {
+                print: part.print,
+                info: part.info.clone(),
+                part: Arc::clone(part),
+            }));
+        });
     }
 }
 

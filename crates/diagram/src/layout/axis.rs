@@ -22,6 +22,8 @@ const TICKS_APART: Px = px(70);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unit {
     Delays,
+    /// Where time is not counted, but what happened after what.
+    Steps,
     Seconds,
     Milliseconds,
     Microseconds,
@@ -33,6 +35,7 @@ impl Unit {
     pub fn of(trace: &Trace, length: Time) -> Self {
         match length.0 {
             _ if trace.header.network == "unit" => Unit::Delays,
+            _ if trace.header.network == "async" => Unit::Steps,
             1_000_000_000.. => Unit::Seconds,
             100_000.. => Unit::Milliseconds,
             100.. => Unit::Microseconds,
@@ -44,6 +47,7 @@ impl Unit {
     pub fn name(self) -> &'static str {
         match self {
             Unit::Delays => "delays",
+            Unit::Steps => "steps",
             Unit::Seconds => "s",
             Unit::Milliseconds => "ms",
             Unit::Microseconds => "µs",
@@ -53,7 +57,7 @@ impl Unit {
 
     fn length(self) -> u64 {
         match self {
-            Unit::Delays => Time::DELAY.0,
+            Unit::Delays | Unit::Steps => Time::DELAY.0,
             Unit::Seconds => 1_000_000_000,
             Unit::Milliseconds => 1_000_000,
             Unit::Microseconds => 1_000,
@@ -98,6 +102,7 @@ pub(super) fn label(trace: &Trace, scene: &Scene, frame: &Frame, placer: &mut Pl
     let (upper, lower) = (scene.plot.bottom + px(16), scene.plot.bottom + px(36));
     let words = match unit {
         Unit::Delays => String::from("time in message delays"),
+        Unit::Steps => String::from("steps, one after the other"),
         _ => format!("time in {}", unit.name()),
     };
     let start = Point::new(scene.plot.left, lower);
@@ -119,7 +124,8 @@ pub(super) fn label(trace: &Trace, scene: &Scene, frame: &Frame, placer: &mut Pl
 
 /// The smallest round time that is wide enough.
 fn step(trace: &Trace, frame: &Frame) -> Time {
-    let least = if trace.header.network == "unit" { Time::DELAY.0 } else { 1 };
+    let is_counted = matches!(&*trace.header.network, "unit" | "async");
+    let least = if is_counted { Time::DELAY.0 } else { 1 };
     let decades = core::iter::successors(Some(least), |step| step.checked_mul(10));
     decades
         .flat_map(|decade| [1, 2, 5].map(|factor| Time(decade.saturating_mul(factor))))
