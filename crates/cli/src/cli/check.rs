@@ -20,10 +20,10 @@ pub struct CheckArgs {
     #[arg(long, conflicts_with_all = ["algorithm", "n", "ids", "requests", "time", "no_fifo", "crashes", "returns", "losses", "duplications", "terms", "timeouts", "unfair", "trace", "svg", "dump", "explain"])]
     pub all: bool,
     /// Of all, leave out what takes minutes
-    #[arg(long, requires = "all")]
+    #[arg(long)]
     pub quick: bool,
     /// How to write the table
-    #[arg(long, value_enum, default_value_t = Format::Text, requires = "all", conflicts_with = "json")]
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub format: Format,
     /// How many processes take part; they are 1 to N [default: 3]
     #[arg(short, value_name = "N", value_parser = few)]

@@ -3,7 +3,7 @@
 mod properties;
 mod table;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use conclave_observe::{Time, Verdict as Judged};
 use serde_json::{Map, Value, json};
 
 use super::{explain, output, trace, voting_sets};
-use crate::cli::{CheckArgs, DrawingArgs, Unfair};
+use crate::cli::{CheckArgs, DrawingArgs, Format, Unfair};
 use crate::exit;
 use crate::progress::Progress;
 use crate::search::{SearchPlan, Searched, time_word};
@@ -28,6 +28,9 @@ use crate::search::{SearchPlan, Searched, time_word};
 pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if args.all {
         return table::execute(args);
+    }
+    if args.quick || args.format != Format::Text {
+        bail!("--quick and --format are for the table of all; give --all instead of an algorithm");
     }
     let plan = plan_of(args)?;
     let (searched, took) = search(&plan, args.max_time)?;
@@ -46,7 +49,8 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         writeln!(out, "{}", to_json(&plan, &searched, took, &reason))?;
     } else {
-        print(&plan, &searched, took, &reason, &mut out)?;
+        print(&plan, &searched, &reason, &mut out)?;
+        say_what_it_took(&searched.finding, took);
     }
     if let Some(trace) = &searched.trace {
         let drawing = DrawingArgs { svg: args.svg.clone(), svg_from: None, svg_to: None };
@@ -197,12 +201,13 @@ fn reason(searched: &Searched) -> String {
             let why = why.unwrap_or_default();
             match ways {
                 (stem, Some(0)) => {
-                    format!("{why}; after {stem} steps nothing has to happen any more")
+                    format!("{why}; after {} nothing has to happen any more", steps(stem))
                 }
                 (stem, Some(turn)) => {
-                    format!("{why}; {stem} steps lead to a loop of {turn}, which goes on for ever")
+                    let stem = steps(stem);
+                    format!("{why}; {stem}, and then a loop of {turn} that goes on for ever")
                 }
-                (steps, None) => format!("{why}; no way there is shorter than {steps} steps"),
+                (way, None) => format!("{why}; no way there is shorter than {}", steps(way)),
             }
         }
         Verdict::Vacuous(missing) => format!(
@@ -233,13 +238,19 @@ fn premise_word(searched: &Searched, premise: Premise) -> String {
     }
 }
 
+/// So many, in words.
+fn count(many: u64, one: &str, more: &str) -> String {
+    format!("{} {}", grouped(many), if many == 1 { one } else { more })
+}
+
+/// So many steps, in words.
+fn steps(many: usize) -> String {
+    count(many as u64, "step", "steps")
+}
+
 /// What is bounded, in words.
 fn bounds(plan: &SearchPlan) -> Vec<String> {
     let mut words = Vec::new();
-    let count = |many: u64, one: &str, more: &str| match many {
-        1 => format!("1 {one}"),
-        _ => format!("{many} {more}"),
-    };
     match plan.entry.promises {
         Promises::Mutex { .. } => {
             words.push(format!("{} each", count(plan.requests.into(), "request", "requests")));
@@ -281,17 +292,16 @@ fn channels_word(channels: Channels) -> &'static str {
 fn print(
     plan: &SearchPlan,
     searched: &Searched,
-    took: Duration,
     reason: &str,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     let Searched { finding, .. } = searched;
-    let (name, n) = (plan.entry.name, plan.clients.len());
+    let (name, n) = (plan.entry.name, count(plan.clients.len() as u64, "process", "processes"));
     let bounded = bounds(plan).join(", ");
     let comma = if bounded.is_empty() { "" } else { ", " };
     writeln!(
         out,
-        "{name}, {n} processes{comma}{bounded}, {} channels, {}",
+        "{name}, {n}{comma}{bounded}, {} channels, {}",
         channels_word(plan.channels),
         time_word(plan.time)
     )?;
@@ -300,7 +310,9 @@ fn print(
     for (property, result) in properties::of(plan, finding) {
         writeln!(out, "  {:<10} {property}", result.word())?;
     }
-    writeln!(out, "  searched   {}", figures(finding, took))?;
+    let Far { distinct, generated, depth, .. } = finding.progress;
+    let (states, generated) = (grouped(distinct), grouped(generated));
+    writeln!(out, "  searched   {states} states, {generated} generated, depth {depth}")?;
     let seen = finding.premises.iter().filter(|(premise, count)| {
         *count > 0 || matches!(premise, Premise::TwoWait | Premise::Served)
     });
@@ -310,15 +322,14 @@ fn print(
     writeln!(out, "  rests on   {}", seen.join(", "))
 }
 
-fn figures(finding: &Finding, took: Duration) -> String {
-    let Far { distinct, generated, depth, bytes, .. } = finding.progress;
-    format!(
-        "{} states ({} generated, depth {depth}) in {:.2} s, {} bytes a state",
-        grouped(distinct),
-        grouped(generated),
-        took.as_secs_f64(),
-        bytes / distinct.max(1)
-    )
+/// What it took, for who waited for it: it differs from time to time.
+fn say_what_it_took(finding: &Finding, took: Duration) {
+    let Far { distinct, generated, bytes, .. } = finding.progress;
+    if std::io::stderr().is_terminal() {
+        let (seconds, each) = (took.as_secs_f64(), bytes / distinct.max(1));
+        let rate = generated as f64 / seconds / 1e6;
+        anstream::eprintln!("took {seconds:.2} s, {rate:.1} M states/s, {each} bytes a state");
+    }
 }
 
 fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &str) -> Value {

@@ -103,8 +103,8 @@ fn found(row: &Row) -> String {
         Verdict::Refuted(flaw) => {
             let steps = finding.counterexample.as_ref().map_or((0, None), |found| found.steps);
             let steps = match steps {
-                (stem, Some(turn)) => format!("{stem} steps and a loop of {turn}"),
-                (steps, None) => format!("{steps} steps"),
+                (stem, Some(turn)) => format!("{} and a loop of {turn}", super::steps(stem)),
+                (way, None) => super::steps(way),
             };
             let what = match flaw {
                 Flaw::Breach(_) => {
