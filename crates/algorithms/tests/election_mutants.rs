@@ -9,7 +9,6 @@
 
 mod storm;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use conclave_algorithms::catalogue::{Entry, Promises};
@@ -31,55 +30,10 @@ use conclave_sim::{
     MutexApplication, Network, Setup, Stream, Workload, simulate,
 };
 use conclave_testkit::mutant::{
-    Hands, Mutant, Nobody, Tamper, does, forgets, hears, loses, persists_nothing, put, says, step,
-    step_at,
+    Held, Holding, Nobody, Tamper, does, forgets, hears, held, loses, persists_nothing, put, says,
+    step, step_at,
 };
 use storm::{Storm, TIMING};
-
-/// Whoever tampers, behind one type, so that the simulator is compiled once for each protocol.
-struct Anybody<P>(Arc<dyn Tampers<P>>);
-
-/// As [`Tamper`], of whom the type is not known.
-trait Tampers<P: Protocol>: Send + Sync {
-    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P;
-    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
-}
-
-impl<P: Protocol, T: Tamper<P>> Tampers<P> for T {
-    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
-        Tamper::start(self, start, out)
-    }
-
-    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
-        Tamper::on(self, process, input, out);
-    }
-}
-
-impl<P> Clone for Anybody<P> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<P: Protocol> Tamper<P> for Anybody<P> {
-    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
-        self.0.start(start, out)
-    }
-
-    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
-        self.0.on(process, input, out);
-    }
-}
-
-/// A process in somebody's hands.
-type Held<P> = Mutant<P, Hands<Anybody<P>>>;
-
-/// What it is configured with.
-type Holding<P> = <Held<P> as Protocol>::Config;
-
-fn held<P: Protocol>(config: &P::Config, tamper: impl Tamper<P> + 'static) -> Holding<P> {
-    (config.clone(), Hands(Anybody(Arc::new(tamper))))
-}
 
 /// A mutant is caught by one of so many seeds, and that seed passes with the real one.
 #[track_caller]

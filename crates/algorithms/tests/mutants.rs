@@ -5,6 +5,8 @@
 //! then finds two holders, a fence that fell, or a deadlock. The bounds are the smallest at which
 //! it is found, and at the same bounds the process that is left alone passes.
 
+mod checked;
+
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -14,16 +16,21 @@ use conclave_algorithms::mutex::{
     lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
 };
 use conclave_algorithms::quorum::{self, Construction, VotingSets};
+use conclave_check::Finding;
+use conclave_check::system::Flaw::{self, Deadlock};
+use conclave_check::system::{Channels, Premise};
 use conclave_core::clock::Timestamp;
 use conclave_core::mutex::{Command, Mutex, Notice};
 use conclave_core::{
     Effect, Effects, Fence, Input, Message, ProcessId, Protocol, Seat, Start, View,
 };
+use conclave_observe::Breach;
 use conclave_testkit::mutant::{
-    Hands, Mutant, Nobody, Tamper, forgets, hears, loses, put, says, step,
+    Held, Nobody, Tamper, forgets, hears, held, loses, put, says, step,
 };
-use conclave_testkit::search::Flaw::{self, Deadlock, FenceFell, TwoHolders};
-use conclave_testkit::search::{Found, Search};
+
+const TWO_HOLDERS: Flaw = Flaw::Breach(Breach::TwoHolders);
+const FENCE_FELL: Flaw = Flaw::Breach(Breach::FenceFell);
 
 // What all algorithms have in common: at N=2 with one request each, whatever breaks is seen.
 
@@ -34,7 +41,7 @@ struct Catch<T> {
 }
 
 /// A way to tamper with any algorithm.
-trait TamperWithAny: Clone + Send + Sync {
+trait TamperWithAny: Clone + Send + Sync + 'static {
     fn on<P: Mutex>(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
 }
 
@@ -91,7 +98,7 @@ impl TamperWithAny for LetsGoTooSoon {
 #[test]
 fn whoever_lets_go_before_it_leaves_lets_another_in() {
     for entry in live() {
-        assert_eq!(catch_two(entry, LetsGoTooSoon), Some(TwoHolders), "{}", entry.name);
+        assert_eq!(catch_two(entry, LetsGoTooSoon), Some(TWO_HOLDERS), "{}", entry.name);
     }
 }
 
@@ -131,7 +138,7 @@ fn a_coordinator_that_forgets_whom_it_granted_lets_two_in() {
     let granted = |input: &_, done: &[_]| {
         matches!(input, Input::Message { message: Request, .. }) && !done.is_empty()
     };
-    central(central::Answers::Grants).catches::<Central>(TwoHolders, forgets(granted));
+    central(central::Answers::Grants).catches::<Central>(TWO_HOLDERS, forgets(granted));
 }
 
 #[test]
@@ -142,7 +149,7 @@ fn a_client_that_takes_queued_for_a_grant_gets_in_beside_the_holder() {
             *message = Grant(Fence(0));
         }
     };
-    central(central::Answers::GrantsAndPositions).catches::<Central>(TwoHolders, hears(mistakes));
+    central(central::Answers::GrantsAndPositions).catches::<Central>(TWO_HOLDERS, hears(mistakes));
 }
 
 #[test]
@@ -159,8 +166,8 @@ fn a_grant_or_a_release_without_its_fence_lets_fences_repeat() {
             *fence = Fence(0);
         }
     };
-    bounds.catches::<Central>(FenceFell, says(grant));
-    bounds.catches::<Central>(FenceFell, says(release));
+    bounds.catches::<Central>(FENCE_FELL, says(grant));
+    bounds.catches::<Central>(FENCE_FELL, says(release));
 }
 
 // Token rings.
@@ -180,8 +187,8 @@ impl<P: Mutex<Config = ()>> Tamper<P> for EverybodyMints {
 
 #[test]
 fn two_tokens_let_two_in() {
-    ring(2).catches::<TokenRing>(TwoHolders, EverybodyMints);
-    ring(2).catches::<RestingTokenRing>(TwoHolders, EverybodyMints);
+    ring(2).catches::<TokenRing>(TWO_HOLDERS, EverybodyMints);
+    ring(2).catches::<RestingTokenRing>(TWO_HOLDERS, EverybodyMints);
 }
 
 #[test]
@@ -192,8 +199,8 @@ fn a_token_without_its_fence_lets_fences_repeat() {
             *fence = Fence(0);
         }
     };
-    ring(2).catches::<TokenRing>(FenceFell, says(moving));
-    ring(2).catches::<RestingTokenRing>(FenceFell, says(resting));
+    ring(2).catches::<TokenRing>(FENCE_FELL, says(moving));
+    ring(2).catches::<RestingTokenRing>(FENCE_FELL, says(resting));
 }
 
 #[test]
@@ -221,7 +228,7 @@ fn lamport_without_fifo_channels_lets_two_in() {
     let bounds = ring(2);
     bounds.passes::<Lamport>();
     let found = Bounds { fifo: false, ..bounds }.search::<Lamport>(Nobody);
-    assert_eq!(found, Some(TwoHolders));
+    assert_eq!(found, Some(TWO_HOLDERS));
 }
 
 #[test]
@@ -235,7 +242,7 @@ fn an_acknowledgement_that_nobody_asked_for_lets_two_in() {
             put([effect], out);
         }
     };
-    ring(2).catches(TwoHolders, boasts);
+    ring(2).catches(TWO_HOLDERS, boasts);
 }
 
 #[test]
@@ -258,7 +265,7 @@ fn lamport_that_acknowledges_and_does_not_queue_lets_two_in() {
             process.on(Input::Message { from, message: Release(time, Fence(0)) }, out);
         }
     };
-    ring(2).catches(TwoHolders, does_not_queue);
+    ring(2).catches(TWO_HOLDERS, does_not_queue);
 }
 
 #[test]
@@ -269,7 +276,7 @@ fn queues_that_are_not_ordered_alike_let_two_in() {
             time.0 += 1;
         }
     };
-    ring(2).catches::<Lamport>(TwoHolders, hears(takes_others_for_younger));
+    ring(2).catches::<Lamport>(TWO_HOLDERS, hears(takes_others_for_younger));
 }
 
 #[test]
@@ -280,7 +287,7 @@ fn a_release_of_lamport_without_its_fence_lets_fences_repeat() {
             *fence = Fence(0);
         }
     };
-    ring(2).catches::<Lamport>(FenceFell, says(release));
+    ring(2).catches::<Lamport>(FENCE_FELL, says(release));
 }
 
 // Ricart-Agrawala.
@@ -304,8 +311,8 @@ fn a_clock_that_does_not_rise_on_receipt_lets_two_in() {
     };
     plainly(2).again(2).misses::<RicartAgrawala>(forgets(replied));
     let reordering = Bounds { fifo: false, ..plainly(2) };
-    reordering.catches::<RicartAgrawala>(TwoHolders, forgets(replied));
-    plainly(3).catches::<RicartAgrawala>(TwoHolders, forgets(replied));
+    reordering.catches::<RicartAgrawala>(TWO_HOLDERS, forgets(replied));
+    plainly(3).catches::<RicartAgrawala>(TWO_HOLDERS, forgets(replied));
 }
 
 #[test]
@@ -316,7 +323,7 @@ fn a_process_that_wants_in_and_keeps_no_reply_back_lets_two_in() {
             *time = Timestamp(0);
         }
     };
-    plainly(2).catches::<RicartAgrawala>(TwoHolders, hears(takes_others_for_older));
+    plainly(2).catches::<RicartAgrawala>(TWO_HOLDERS, hears(takes_others_for_older));
 }
 
 #[test]
@@ -326,7 +333,7 @@ fn a_holder_that_keeps_no_reply_back_lets_another_in() {
         Input::Message { from, message: Request(time) } => out.send(from, Reply(time, Fence(0))),
         _ => process.on(input, out),
     };
-    plainly(2).catches(TwoHolders, replies);
+    plainly(2).catches(TWO_HOLDERS, replies);
 }
 
 #[test]
@@ -343,7 +350,7 @@ fn ties_that_both_win_are_a_deadlock_and_ties_that_both_lose_let_two_in() {
         }
     };
     plainly(2).catches::<RicartAgrawala>(Deadlock, hears(younger));
-    plainly(2).catches::<RicartAgrawala>(TwoHolders, hears(older));
+    plainly(2).catches::<RicartAgrawala>(TWO_HOLDERS, hears(older));
 }
 
 #[test]
@@ -362,7 +369,7 @@ fn a_reply_that_counts_twice_lets_two_in() {
         }
     };
     plainly(2).again(2).misses(counts_twice);
-    plainly(3).catches(TwoHolders, counts_twice);
+    plainly(3).catches(TWO_HOLDERS, counts_twice);
 }
 
 #[test]
@@ -374,7 +381,7 @@ fn a_process_that_takes_deferred_for_a_reply_gets_in_beside_the_holder() {
         }
     };
     let bounds = asking(2, ricart_agrawala::Answers::RepliesAndDeferrals);
-    bounds.catches::<RicartAgrawala>(TwoHolders, hears(mistakes));
+    bounds.catches::<RicartAgrawala>(TWO_HOLDERS, hears(mistakes));
 }
 
 #[test]
@@ -385,7 +392,7 @@ fn a_reply_without_its_fence_lets_fences_repeat() {
             *fence = Fence(0);
         }
     };
-    plainly(2).catches::<RicartAgrawala>(FenceFell, says(reply));
+    plainly(2).catches::<RicartAgrawala>(FENCE_FELL, says(reply));
 }
 
 // Maekawa, plain: with voting sets that do not let it deadlock, there is something to break.
@@ -418,8 +425,8 @@ impl<P: Mutex<Config = VotingSets>> Tamper<P> for MembersDisagree {
 
 #[test]
 fn voting_sets_that_members_do_not_agree_on_let_two_in() {
-    one_arbiter().catches::<MaekawaPlain>(TwoHolders, MembersDisagree);
-    one_arbiter().catches::<Maekawa>(TwoHolders, MembersDisagree);
+    one_arbiter().catches::<MaekawaPlain>(TWO_HOLDERS, MembersDisagree);
+    one_arbiter().catches::<Maekawa>(TWO_HOLDERS, MembersDisagree);
 }
 
 #[test]
@@ -431,8 +438,8 @@ fn a_voter_that_forgets_its_vote_lets_two_in() {
     let voted = |input: &_, _: &[_]| {
         matches!(input, Input::Message { message: deadlock_free::Message::Request(_), .. })
     };
-    one_arbiter().catches::<MaekawaPlain>(TwoHolders, forgets(voted_plainly));
-    one_arbiter().catches::<Maekawa>(TwoHolders, forgets(voted));
+    one_arbiter().catches::<MaekawaPlain>(TWO_HOLDERS, forgets(voted_plainly));
+    one_arbiter().catches::<Maekawa>(TWO_HOLDERS, forgets(voted));
 }
 
 #[test]
@@ -448,8 +455,8 @@ fn a_vote_or_a_release_of_plain_maekawa_without_its_fence_lets_fences_repeat() {
             *fence = Fence(0);
         }
     };
-    one_arbiter().catches::<MaekawaPlain>(FenceFell, says(vote));
-    one_arbiter().catches::<MaekawaPlain>(FenceFell, says(release));
+    one_arbiter().catches::<MaekawaPlain>(FENCE_FELL, says(vote));
+    one_arbiter().catches::<MaekawaPlain>(FENCE_FELL, says(release));
 }
 
 // Maekawa, deadlock-free.
@@ -467,8 +474,8 @@ fn a_vote_or_a_release_without_its_fence_lets_fences_repeat() {
             *fence = Fence(0);
         }
     };
-    one_arbiter().catches::<Maekawa>(FenceFell, says(vote));
-    one_arbiter().catches::<Maekawa>(FenceFell, says(release));
+    one_arbiter().catches::<Maekawa>(FENCE_FELL, says(vote));
+    one_arbiter().catches::<Maekawa>(FENCE_FELL, says(release));
 }
 
 #[test]
@@ -482,7 +489,7 @@ fn a_voter_that_inquires_and_does_not_wait_for_the_yield_lets_two_in() {
             }
         }
     };
-    Bounds::voting(&[&[1, 2], &[2]]).catches(TwoHolders, takes_back);
+    Bounds::voting(&[&[1, 2], &[2]]).catches(TWO_HOLDERS, takes_back);
 }
 
 #[test]
@@ -492,7 +499,7 @@ fn a_candidate_that_yields_a_vote_and_counts_on_it_lets_two_in() {
         Input::Message { from, message: Inquire } => out.send(from, Yield),
         _ => process.on(input, out),
     };
-    Bounds::voting(&[&[1, 2], &[2]]).catches(TwoHolders, keeps);
+    Bounds::voting(&[&[1, 2], &[2]]).catches(TWO_HOLDERS, keeps);
 }
 
 /// The correction that Sanders made in 1987, taken out again. Two processes do not need it, nor
@@ -577,44 +584,35 @@ impl<C: Clone + Debug> Bounds<C> {
 
     /// The mutant has that flaw, and the process that is left alone has none.
     #[track_caller]
-    fn catches<P: Mutex<Config = C>>(&self, flaw: Flaw, tamper: impl Tamper<P>) {
+    fn catches<P: Mutex<Config = C>>(&self, flaw: Flaw, tamper: impl Tamper<P> + 'static) {
         self.passes::<P>();
         assert_eq!(self.search(tamper), Some(flaw));
     }
 
     /// These bounds are too small for the mutant.
     #[track_caller]
-    fn misses<P: Mutex<Config = C>>(&self, tamper: impl Tamper<P>) {
+    fn misses<P: Mutex<Config = C>>(&self, tamper: impl Tamper<P> + 'static) {
         assert_eq!(self.search(tamper), None);
     }
 
     /// The process that is left alone has no flaw, though there is something to get wrong.
     #[track_caller]
     fn passes<P: Mutex<Config = C>>(&self) {
-        let found = self.run::<P>(&self.config);
-        assert_eq!(found.flaw, None);
-        assert!(found.contended > 0 && found.finished > 0, "{found:?}");
-    }
-
-    fn search<P: Mutex<Config = C>>(&self, tamper: impl Tamper<P>) -> Option<Flaw> {
-        let found = self.run_mutant::<P, _>(tamper);
-        found.flaw.map(|(flaw, _)| flaw)
-    }
-
-    fn run_mutant<P: Mutex<Config = C>, T: Tamper<P>>(&self, tamper: T) -> Found {
-        self.run::<Mutant<P, Hands<T>>>(&(self.config.clone(), Hands(tamper)))
-    }
-
-    fn run<P: Mutex>(&self, config: &P::Config) -> Found {
-        Search {
-            view: &self.view,
-            clients: self.clients.clone(),
-            config,
-            holder: None,
-            requests: self.requests,
-            fifo: self.fifo,
-            states_max: 200_000,
+        let found = self.run::<P>(Nobody);
+        assert_eq!(checked::flaw(&found), None);
+        for premise in [Premise::TwoWait, Premise::Finished] {
+            assert!(found.seen(premise) > 0, "{premise:?} never happens");
         }
-        .run::<P>()
+    }
+
+    fn search<P: Mutex<Config = C>>(&self, tamper: impl Tamper<P> + 'static) -> Option<Flaw> {
+        checked::flaw(&self.run::<P>(tamper))
+    }
+
+    fn run<P: Mutex<Config = C>>(&self, tamper: impl Tamper<P> + 'static) -> Finding {
+        let channels = if self.fifo { Channels::Fifo } else { Channels::Unordered };
+        let (clients, asks) = (self.clients.clone(), self.requests);
+        checked::Bounds { clients, asks, channels, ..checked::Bounds::new(self.view.clone()) }
+            .enter::<Held<P>>(&held(&self.config, tamper))
     }
 }

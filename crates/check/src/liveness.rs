@@ -13,13 +13,16 @@
 //! cannot be taken in one of its states. Only steps that were really found are looked at; that a
 //! state *has* a step means that the step was found from it.
 //!
+//! Where a bound cuts off something that must be done, what comes after is not known: a run through
+//! such a state refutes nothing.
+//!
 //! A counterexample is a stem from the beginning to the component, and a closed walk through it
 //! that takes, or sees disabled, every fair step: each arrow of both is a step.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::store::{Edge, SHARDS, StateId, place_of};
-use crate::{Explored, Step};
+use crate::{Explored, Look, Step};
 
 /// Every state that was found, and every step between them.
 pub struct Graph {
@@ -110,6 +113,7 @@ impl Graph {
     pub fn refute(&self, claim: Claim, is_fair: impl Fn(Step) -> bool) -> Option<Lasso> {
         let mut nearest: Option<(usize, Vec<StateId>, StateId)> = None;
         let is_inside = |state| match claim {
+            _ if self.marks(state) & Look::CUT_OFF != 0 => false,
             Claim::Ends(mark) => self.marks(state) & mark != 0,
             Claim::Stays(_) => true,
         };

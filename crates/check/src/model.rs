@@ -40,10 +40,16 @@ pub trait Worker {
 /// What is to be said of a state itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Look {
-    /// Who waits for something that must come: one bit each.
+    /// Who waits for something that must come: one bit each, below [`CUT_OFF`](Self::CUT_OFF).
     pub pending: u32,
     /// What is wrong with it.
     pub flaw: Option<FlawCode>,
+}
+
+impl Look {
+    /// The bit of `pending` that says: something must be done here, and lies beyond what is
+    /// searched. What comes after such a state is not known, so nothing is left undone there.
+    pub const CUT_OFF: u32 = 1 << 31;
 }
 
 /// What is wrong, by the model's own numbers.

@@ -352,6 +352,7 @@ where
             row: Vec::new(),
             out: Effects::new(),
             premises: [0; PREMISES],
+            is_cut_off: false,
         }
     }
 
@@ -384,6 +385,8 @@ pub struct Hand<'a, P: Protocol, C: Client<P>> {
     row: Vec<u32>,
     out: Effects<P>,
     premises: [u64; PREMISES],
+    /// Whether a bound cuts off what must be done in the state that is looked at.
+    is_cut_off: bool,
 }
 
 /// What can happen to a process.
@@ -568,6 +571,7 @@ where
         let Outcome { node, news, is_broken, is_beyond, .. } = self.outcomes[outcome];
         if is_beyond {
             self.premises[Premise::Beyond.index()] += 1;
+            self.is_cut_off |= step.is_due();
             return;
         }
         self.put_node(&mut print, seat, node);
@@ -691,6 +695,7 @@ where
         if setup.bounds.timeouts.is_some() {
             let Some(less) = left.take(Good::Timeout) else {
                 self.premises[Premise::Beyond.index()] += 1;
+                self.is_cut_off = true;
                 // It would run out, were it not for the bound: this is no deadlock.
                 return true;
             };
@@ -856,7 +861,8 @@ where
         let is_stuck = pending != 0 && !has_duty;
         let is_faultless = Left(base.words[places.left()]).is_faultless(self.system.all);
         let flaw = if is_faultless { Flaw::Deadlock } else { Flaw::Stalled };
-        Look { pending, flaw: is_stuck.then(|| flaw.code()) }
+        let cut_off = if self.is_cut_off { Look::CUT_OFF } else { 0 };
+        Look { pending: pending | cut_off, flaw: is_stuck.then(|| flaw.code()) }
     }
 }
 
@@ -921,6 +927,7 @@ where
     fn expand(&mut self, state: &[u32], print: Fingerprint, out: &mut Successors) -> Look {
         let base = Base { words: state, print };
         let places = self.system.places;
+        self.is_cut_off = false;
         let mut has_duty = false;
         for seat in (0..places.members).map(Seat::at) {
             has_duty |= self.asks(&base, seat, out);

@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Start};
@@ -46,6 +47,52 @@ pub struct Nobody;
 
 impl<P: Protocol> Tamper<P> for Nobody {}
 
+/// Whoever tampers, behind one type, so that a runner is compiled once for each protocol.
+pub struct Anybody<P>(Arc<dyn Tampers<P>>);
+
+/// As [`Tamper`], of whom the type is not known.
+trait Tampers<P: Protocol>: Send + Sync {
+    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P;
+    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
+}
+
+impl<P: Protocol, T: Tamper<P>> Tampers<P> for T {
+    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
+        Tamper::start(self, start, out)
+    }
+
+    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
+        Tamper::on(self, process, input, out);
+    }
+}
+
+impl<P> Clone for Anybody<P> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<P: Protocol> Tamper<P> for Anybody<P> {
+    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
+        self.0.start(start, out)
+    }
+
+    fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
+        self.0.on(process, input, out);
+    }
+}
+
+/// A process in somebody's hands.
+pub type Held<P> = Mutant<P, Hands<Anybody<P>>>;
+
+/// What it is configured with.
+pub type Holding<P> = <Held<P> as Protocol>::Config;
+
+/// The configuration of a process in these hands.
+pub fn held<P: Protocol>(config: &P::Config, tamper: impl Tamper<P> + 'static) -> Holding<P> {
+    (config.clone(), Hands(Anybody(Arc::new(tamper))))
+}
+
 /// All mutants of a run are in the same hands, so these are no part of their state.
 #[derive(Clone)]
 pub struct Hands<T>(pub T);
@@ -81,6 +128,7 @@ impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
         let mut inner = out.inner();
         let start = Start { me, view, holder, clock, arrival, stored, config };
         let process = hands.0.start(start, &mut inner);
+        out.take_rules_of(&mut inner);
         put(inner.drain(), out);
         Self { process, hands: hands.clone() }
     }
@@ -94,7 +142,16 @@ impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
         };
         let mut inner = out.inner();
         self.hands.0.on(&mut self.process, input, &mut inner);
+        out.take_rules_of(&mut inner);
         put(inner.drain(), out);
+    }
+
+    fn term(&self) -> u64 {
+        self.process.term()
+    }
+
+    fn waits_for(&self) -> Vec<ProcessId> {
+        self.process.waits_for()
     }
 }
 
@@ -109,6 +166,18 @@ pub fn step_at<P: Protocol>(now: Duration, process: &mut P, input: Input<P>) -> 
     out.set_now(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
     process.on(input, &mut out);
     out.drain().collect()
+}
+
+/// What a process does about an input in the world of `out`, which is told the rules and no more.
+fn step_within<P: Protocol>(
+    process: &mut P,
+    input: Input<P>,
+    out: &mut Effects<P>,
+) -> Vec<Effect<P>> {
+    let mut inner = out.inner();
+    process.on(input, &mut inner);
+    out.take_rules_of(&mut inner);
+    inner.drain().collect()
 }
 
 /// Does it after all.
@@ -145,7 +214,7 @@ pub fn hears<P: Protocol>(
 /// Every message it sends is tampered with.
 pub fn says<P: Protocol>(change: impl Fn(&mut P::Message) + Clone + Send + Sync) -> impl Tamper<P> {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let mut effects = step_at(out.now(), process, input);
+        let mut effects = step_within(process, input, out);
         for effect in &mut effects {
             if let Effect::Send { message, .. } = effect {
                 change(message);
@@ -160,7 +229,7 @@ pub fn loses<P: Protocol>(
     is_lost: impl Fn(&Input<P>, ProcessId, &P::Message) -> bool + Clone + Send + Sync,
 ) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone + Send + Sync {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let mut effects = step_at(out.now(), process, input.clone());
+        let mut effects = step_within(process, input.clone(), out);
         effects.retain(|effect| match effect {
             Effect::Send { to, message, .. } => !is_lost(&input, *to, message),
             _ => true,
@@ -175,7 +244,7 @@ pub fn forgets<P: Protocol>(
 ) -> impl Tamper<P> {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
         let before = process.clone();
-        let effects = step_at(out.now(), process, input.clone());
+        let effects = step_within(process, input.clone(), out);
         if is_forgotten(&input, &effects) {
             *process = before;
         }
@@ -195,7 +264,7 @@ pub fn does<P: Protocol>(
     change: impl Fn(&Input<P>, &mut Vec<Effect<P>>) + Clone + Send + Sync,
 ) -> impl Fn(&mut P, Input<P>, &mut Effects<P>) + Clone + Send + Sync {
     move |process: &mut P, input: Input<P>, out: &mut Effects<P>| {
-        let mut effects = step_at(out.now(), process, input.clone());
+        let mut effects = step_within(process, input.clone(), out);
         change(&input, &mut effects);
         put(effects, out);
     }
