@@ -124,7 +124,7 @@ where
         Outcome::Flawed { flaw, path } => {
             let flaw = Flaw::of(*flaw);
             finding.verdict = Verdict::Refuted(flaw);
-            let told = system.tell(path);
+            let told = system.tell(path, flaw);
             finding.counterexample = Some(Counterexample { flaw, steps: (path.len(), None), told });
         }
         Outcome::CutShort(limit) => finding.verdict = Verdict::Budget(*limit),

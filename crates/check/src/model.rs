@@ -6,16 +6,14 @@ use crate::Fingerprint;
 ///
 /// A search asks it from several threads, each through a worker of its own.
 pub trait Model: Sync {
-    /// Who works out steps, on one thread; it may keep what it worked out before.
-    type Worker<'a>: Worker + Send
-    where
-        Self: 'a;
-
     /// How many words a state has.
     fn width(&self) -> usize;
 
-    /// Somebody who works out steps.
-    fn worker(&self) -> Self::Worker<'_>;
+    /// Somebody who works out steps, on one thread, and may keep what was worked out before.
+    ///
+    /// Behind a pointer, so that the search is compiled once for all models; a call for each state
+    /// is little beside its successors.
+    fn worker(&self) -> Box<dyn Worker + Send + '_>;
 
     /// How much memory it keeps itself, beside the states that are found.
     fn bytes(&self) -> usize {

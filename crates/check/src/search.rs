@@ -100,8 +100,8 @@ struct Slice {
 }
 
 /// What a thread found out.
-struct Share<W> {
-    worker: W,
+struct Share<'m> {
+    worker: Box<dyn Worker + Send + 'm>,
     out: Successors,
     looks: Vec<Look>,
 }
@@ -109,9 +109,9 @@ struct Share<W> {
 impl Search {
     /// Searches all of it, or as far as it goes. `watch` is told how far it is, now and then, and
     /// may end it.
-    pub fn run<M: Model>(
+    pub fn run(
         &self,
-        model: &M,
+        model: &dyn Model,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Explored {
         let mut run = Run {
@@ -140,17 +140,17 @@ impl Search {
     }
 }
 
-struct Run<W> {
+struct Run<'m> {
     width: usize,
     keep: Keep,
     shards: Vec<Shard>,
-    shares: Vec<Share<W>>,
+    shares: Vec<Share<'m>>,
     progress: Progress,
     /// The first flaw of this level: that of a state is nearer than that of a step from it.
     nearest: Option<(FlawCode, StateId, Option<Step>)>,
 }
 
-impl<W: Worker + Send> Run<W> {
+impl Run<'_> {
     fn search(
         &mut self,
         budget: Budget,
@@ -199,7 +199,7 @@ impl<W: Worker + Send> Run<W> {
     /// Works out what follows from the states of a batch.
     fn expand(&mut self, level: &[Fresh], batch: &[Slice], share_of_each: usize) {
         let width = self.width;
-        let work = |share: &mut Share<W>, slices: Vec<Slice>| {
+        let work = |share: &mut Share<'_>, slices: Vec<Slice>| {
             share.looks.clear();
             for Slice { shard, from, to } in slices {
                 let fresh = &level[shard];

@@ -326,17 +326,12 @@ where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
-    type Worker<'a>
-        = Hand<'a, P, C>
-    where
-        Self: 'a;
-
     fn width(&self) -> usize {
         self.places.width()
     }
 
-    fn worker(&self) -> Hand<'_, P, C> {
-        Hand {
+    fn worker(&self) -> Box<dyn Worker + Send + '_> {
+        Box::new(Hand {
             system: self,
             nodes: Mirror::new(),
             channels: Mirror::new(),
@@ -353,7 +348,7 @@ where
             out: Effects::new(),
             premises: [0; PREMISES],
             is_cut_off: false,
-        }
+        })
     }
 
     fn bytes(&self) -> usize {

@@ -17,14 +17,12 @@ struct Drawn {
 }
 
 impl Model for Drawn {
-    type Worker<'a> = &'a Drawn;
-
     fn width(&self) -> usize {
         1
     }
 
-    fn worker(&self) -> &Drawn {
-        self
+    fn worker(&self) -> Box<dyn Worker + Send + '_> {
+        Box::new(self)
     }
 }
 

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::channel::{Channel, InFlight};
 use super::node::{Node, Witness};
-use super::{Client, Deed, System, timer_tags};
+use super::{Client, Deed, Flaw, System, timer_tags};
 use crate::{Fingerprint, Lasso, Step};
 
 /// What happened on a way, and where its loop begins if it has one.
@@ -52,9 +52,11 @@ where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
-    /// What happens on a way that ends.
-    pub fn tell(&self, path: &[Step]) -> Told {
-        Told { records: self.tell_from(path, None).0, repeats_from: None }
+    /// What happens on a way to a flaw. Where that is that nothing happens any more, it is said
+    /// who waits for whom.
+    pub fn tell(&self, path: &[Step], flaw: Flaw) -> Told {
+        let is_stuck = matches!(flaw, Flaw::Deadlock | Flaw::Stalled);
+        Told { records: self.tell_from(path, None, is_stuck).0, repeats_from: None }
     }
 
     /// What happens on a way without an end.
@@ -62,11 +64,16 @@ where
         let whole: Vec<Step> = lasso.stem.iter().chain(&lasso.turn).copied().collect();
         // Where nothing happens for ever, there is nothing to repeat.
         let marked = (!lasso.turn.is_empty()).then_some(lasso.stem.len());
-        let (records, at) = self.tell_from(&whole, marked);
+        let (records, at) = self.tell_from(&whole, marked, marked.is_none());
         Told { records, repeats_from: at.map(|at| at as u64) }
     }
 
-    fn tell_from(&self, path: &[Step], marked: Option<usize>) -> (Vec<Record>, Option<usize>) {
+    fn tell_from(
+        &self,
+        path: &[Step],
+        marked: Option<usize>,
+        is_stuck: bool,
+    ) -> (Vec<Record>, Option<usize>) {
         let mut tracer = Tracer::new(self);
         let times = self.times(path);
         let mut mark = None;
@@ -77,7 +84,7 @@ where
             tracer.page.at = at;
             tracer.take(step.into());
         }
-        if mark.is_none() {
+        if is_stuck {
             tracer.say_who_waits();
         }
         (tracer.page.records, mark)

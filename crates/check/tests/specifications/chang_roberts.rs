@@ -98,14 +98,12 @@ pub struct Walker {
 }
 
 impl Model for Ring {
-    type Worker<'a> = Walker;
-
     fn width(&self) -> usize {
         self.nodes
     }
 
-    fn worker(&self) -> Walker {
-        Walker { ring: *self, next: Vec::new() }
+    fn worker(&self) -> Box<dyn Worker + Send + '_> {
+        Box::new(Walker { ring: *self, next: Vec::new() })
     }
 }
 

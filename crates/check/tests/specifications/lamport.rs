@@ -252,14 +252,12 @@ impl Event {
 }
 
 impl Model for Rules {
-    type Worker<'a> = Self;
-
     fn width(&self) -> usize {
         WIDTH
     }
 
-    fn worker(&self) -> Self {
-        *self
+    fn worker(&self) -> Box<dyn Worker + Send + '_> {
+        Box::new(*self)
     }
 }
 

@@ -119,14 +119,12 @@ struct AllClocksAtTheirEnd;
 const AT_THEIR_END: FlawCode = 100;
 
 impl Model for AllClocksAtTheirEnd {
-    type Worker<'a> = Self;
-
     fn width(&self) -> usize {
         lamport::WIDTH
     }
 
-    fn worker(&self) -> Self {
-        Self
+    fn worker(&self) -> Box<dyn Worker + Send + '_> {
+        Box::new(Self)
     }
 }
 
