@@ -16,6 +16,7 @@ mod trace;
 mod unlock;
 mod voting_sets;
 
+pub use check::{HEADS as CHECKED, fields_of as checked};
 pub use run::{plan_of, plan_of_trace};
 
 use std::process::ExitCode;

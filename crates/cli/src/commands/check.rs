@@ -3,6 +3,8 @@
 mod properties;
 mod table;
 
+pub use table::{HEADS, fields_of};
+
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::process::ExitCode;

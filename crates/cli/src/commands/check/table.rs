@@ -23,7 +23,8 @@ struct Row {
     took: Duration,
 }
 
-const HEADS: [&str; 11] = [
+/// The columns.
+pub const HEADS: [&str; 11] = [
     "algorithm",
     "N",
     "bounds",
@@ -70,7 +71,11 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn fields(row: &Row) -> [String; 11] {
-    let Row { plan, searched, took } = row;
+    fields_of(&row.plan, &row.searched, row.took)
+}
+
+/// What is said of one search, by column.
+pub fn fields_of(plan: &SearchPlan, searched: &Searched, took: Duration) -> [String; 11] {
     let far = searched.finding.progress;
     [
         plan.entry.name.into(),
@@ -83,14 +88,14 @@ fn fields(row: &Row) -> [String; 11] {
         far.depth.to_string(),
         format!("{:.2}", took.as_secs_f64()),
         (far.bytes / far.distinct.max(1)).to_string(),
-        found(row),
+        found(plan, searched),
     ]
 }
 
 /// What was found, in a few words.
-fn found(row: &Row) -> String {
-    let finding = &row.searched.finding;
-    let results = properties::of(&row.plan, finding);
+fn found(plan: &SearchPlan, searched: &Searched) -> String {
+    let finding = &searched.finding;
+    let results = properties::of(plan, finding);
     match &finding.verdict {
         Verdict::Proved => {
             let open: Vec<_> =
@@ -116,7 +121,7 @@ fn found(row: &Row) -> String {
             format!("refuted in {steps}: {what}")
         }
         Verdict::Vacuous(_) | Verdict::Budget(_) => {
-            format!("{}: {}", word(&finding.verdict), reason(&row.searched))
+            format!("{}: {}", word(&finding.verdict), reason(searched))
         }
     }
 }

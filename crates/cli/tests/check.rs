@@ -1,0 +1,106 @@
+//! What is searched of every algorithm, and that it does not depend on how.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use conclave_algorithms::catalogue::{self, Entry};
+use conclave_check::Verdict;
+use conclave_check::system::Flaw;
+use conclave_cli::commands::{CHECKED, checked, plan_of_trace};
+use conclave_cli::search::{SearchPlan, Searched};
+use conclave_observe::Verdict as Judged;
+
+fn search(plan: &SearchPlan) -> Searched {
+    plan.run(&mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+/// Every search of the catalogue that does not take minutes.
+fn small() -> impl Iterator<Item = (&'static Entry, SearchPlan)> {
+    catalogue::all().flat_map(|entry| {
+        let small = entry.searches.iter().filter(|bounds| !bounds.is_large);
+        small.map(move |bounds| (entry, SearchPlan::within(entry, bounds)))
+    })
+}
+
+/// The rows of the table in the documentation.
+fn documented() -> Vec<Vec<String>> {
+    let text = include_str!("../../../docs/checked.md");
+    let rows = text.lines().filter(|line| line.starts_with("| "));
+    let cells = |line: &str| {
+        line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()
+    };
+    rows.map(cells).filter(|row: &Vec<String>| row.len() == CHECKED.len()).collect()
+}
+
+/// A row without what differs from machine to machine.
+fn lasting(row: &[String]) -> Vec<String> {
+    let is_lasting = |head: &str| !matches!(*head, "seconds" | "B/state");
+    let pairs = CHECKED.iter().zip(row).filter(|(head, _)| is_lasting(head));
+    pairs.map(|(_, cell)| cell.clone()).collect()
+}
+
+#[test]
+fn the_table_of_what_was_searched_says_what_a_search_says() {
+    let documented = documented();
+    let mut missing = Vec::new();
+    for (_, plan) in small() {
+        let row = lasting(&checked(&plan, &search(&plan), Duration::ZERO));
+        if !documented.iter().any(|other| lasting(other) == row) {
+            missing.push(row.join(" | "));
+        }
+    }
+    assert!(missing.is_empty(), "docs/checked.md has no such rows:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_search_of_the_catalogue_is_in_the_table() {
+    let documented = documented();
+    let searches: usize = catalogue::all().map(|entry| entry.searches.len()).sum();
+    assert_eq!(documented.len(), searches + 1, "and the line of heads");
+    for entry in catalogue::all() {
+        let rows = documented.iter().filter(|row| row[0] == entry.name).count();
+        assert_eq!(rows, entry.searches.len(), "{}", entry.name);
+    }
+}
+
+#[test]
+fn what_is_found_does_not_depend_on_threads_or_on_fingerprints() {
+    for (entry, mut plan) in small() {
+        plan.options.threads = 1;
+        let one = search(&plan);
+        if one.finding.progress.distinct > 100_000 {
+            continue;
+        }
+        for (threads, is_exact) in [(2, false), (3, true)] {
+            (plan.options.threads, plan.options.is_exact) = (threads, is_exact);
+            let other = search(&plan);
+            let told = |it: &Searched| {
+                let far = it.finding.progress;
+                let counts = [far.distinct, far.generated, far.depth];
+                (counts, it.finding.verdict.clone(), it.finding.premises.clone(), it.trace.clone())
+            };
+            assert_eq!(told(&one), told(&other), "{} on {threads}", entry.name);
+            assert_eq!(other.finding.collisions, 0, "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn every_counterexample_is_taken_again_by_real_processes_and_judged_alike() {
+    let mut refuted = 0;
+    for (entry, plan) in small() {
+        let searched = search(&plan);
+        let Verdict::Refuted(flaw) = searched.finding.verdict else { continue };
+        let trace = searched.trace.unwrap();
+        let done = plan_of_trace(&trace).unwrap().replay(&trace).unwrap().unwrap();
+        let expected = match flaw {
+            Flaw::Breach(_) | Flaw::Invariant => Judged::Violated,
+            Flaw::Deadlock => Judged::Deadlock,
+            Flaw::Stalled => Judged::Stalled,
+            Flaw::Starved => Judged::Starved,
+        };
+        assert_eq!(done.outcome.report.verdict, expected, "{}", entry.name);
+        refuted += 1;
+    }
+    assert!(refuted >= 5, "{refuted}");
+}
