@@ -58,7 +58,7 @@ macro_rules! catalogue {
             /// Does it.
             fn visit<P>(self, entry: &'static Entry, config: P::Config) -> Self::Output
             where
-                P: $bound<Message: Portable>;
+                P: $bound<Message: Portable> + 'static;
         }
 
         /// Lets `visitor` visit the algorithm of `entry`, with the configuration it needs there.

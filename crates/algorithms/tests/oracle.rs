@@ -1,0 +1,574 @@
+//! The search against a plain model of the same systems, searched by stateright: both must find
+//! as many states, as deep, by as many steps, and what is wrong as near.
+//!
+//! `cargo test -p conclave-algorithms --test oracle -- --nocapture` shows the counts.
+
+mod plain;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use conclave_algorithms::catalogue::{
+    self, Bounds, DetectorVisitor, ElectionVisitor, Entry, MutexVisitor, Portable, Promises,
+    Seating, Timing,
+};
+use conclave_algorithms::quorum::Construction;
+use conclave_check::system::{
+    self, Ask, Calls, Channels, Client, Enters, Faults, Listens, Premise, Setup, TimeModel,
+};
+use conclave_check::{Budget, Fairness, Finding, Options, Verdict, check};
+use conclave_core::detector::Detector;
+use conclave_core::election::Election;
+use conclave_core::mutex::Mutex;
+use conclave_core::{Message, Protocol, Seat, View};
+use conclave_observe::property::{
+    Agreement, Fences, LargestId, MutualExclusion, OneAtATime, OnePerTerm, WrongSuspicion,
+};
+use conclave_observe::{
+    Breach, Ending, Event, Judge, JudgeOrdering, Observable, Report, Time, Watch, What,
+};
+use conclave_sim::Stream;
+use plain::{
+    Account, Application, Caller, Enterer, Flaw, Listener, Place, Plain, Seen, Sight, Wanted,
+};
+use stateright::{Checker, HasDiscoveries, Model};
+
+const TICK: Duration = Duration::from_millis(1);
+
+/// More are left out: a plain model takes its time.
+const STATES_MAX: u64 = 25_000;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    bounds: Bounds,
+    losses: u8,
+    duplications: u8,
+    /// Whether the algorithm is held to its promises. Otherwise nothing is ever wrong, so that the
+    /// search does not end before all that faults can do is seen.
+    is_judged: bool,
+}
+
+impl Case {
+    const fn of(bounds: Bounds) -> Self {
+        Self { bounds, losses: 0, duplications: 0, is_judged: true }
+    }
+
+    fn words(&self) -> String {
+        let Bounds { n, requests, sync, .. } = self.bounds;
+        let Faults { crashes, returns, losses, duplications } = self.faults();
+        let order = if self.bounds.is_unordered { "unordered" } else { "fifo" };
+        let time = sync.map_or("async".into(), |bound| format!("sync:{bound}"));
+        let judged = if self.is_judged { "judged" } else { "explored" };
+        format!(
+            "n={n} requests={requests} {time:<6} {order:<9} crashes={crashes} returns={returns} \
+             losses={losses} duplications={duplications} {judged:<8}"
+        )
+    }
+
+    fn faults(&self) -> Faults {
+        let Bounds { crashes, returns, .. } = self.bounds;
+        Faults { crashes, returns, losses: self.losses, duplications: self.duplications }
+    }
+
+    fn time(&self) -> TimeModel {
+        let sync = |bound| TimeModel::Sync { bound, tick: TICK };
+        self.bounds.sync.map_or(TimeModel::Async, sync)
+    }
+
+    fn channels(&self) -> Channels {
+        if self.bounds.is_unordered { Channels::Unordered } else { Channels::Fifo }
+    }
+
+    fn limits(&self) -> system::Bounds {
+        system::Bounds { terms: self.bounds.terms, timeouts: self.bounds.timeouts }
+    }
+
+    /// What it is held to: where nothing is to be wrong, to what its messages never speak of.
+    fn promises(&self, entry: &Entry) -> Promises {
+        match entry.promises {
+            promises if self.is_judged => promises,
+            Promises::Mutex { .. } => {
+                Promises::Election { largest: false, terms: false, one_at_a_time: false }
+            }
+            _ => Promises::Mutex { liveness: false, ordering: false },
+        }
+    }
+
+    /// Does something with the systems of an algorithm in this case.
+    fn with<D: Deed>(self, entry: &'static Entry, deed: D) -> D::Output {
+        let view = entry.view_of(&View::dense(1, self.bounds.n)).unwrap();
+        let bound = u32::from(self.bounds.sync.unwrap_or(1)) * TICK;
+        let beat = self.bounds.beat.map(|ticks| u32::from(ticks) * TICK);
+        let timing = Timing { beat, ..Timing::of(bound) };
+        let seating = Seating { view: &view, construction: Construction::Grid, timing };
+        let visit = Visit { case: self, view: view.clone(), deed };
+        match entry.promises {
+            Promises::Mutex { .. } => catalogue::visit_mutex(entry, &seating, visit),
+            Promises::Election { .. } => catalogue::visit_election(entry, &seating, visit),
+            Promises::Detector => catalogue::visit_detector(entry, &seating, visit),
+        }
+        .unwrap()
+    }
+}
+
+/// Something to be done with a system of whatever algorithm.
+trait Deed {
+    type Output;
+
+    fn with<P, C, A>(self, case: Case, client: C, plain: Plain<P, A>) -> Self::Output
+    where
+        P: Protocol<Command: Observable, Notice: Observable> + 'static,
+        C: Client<P> + Clone,
+        A: Application<P>;
+}
+
+struct Visit<D> {
+    case: Case,
+    view: View,
+    deed: D,
+}
+
+impl<D: Deed> Visit<D> {
+    fn go<P, C, A>(
+        self,
+        entry: &Entry,
+        config: P::Config,
+        client: C,
+        application: impl Fn(bool) -> A,
+    ) -> D::Output
+    where
+        P: Protocol<Command: Observable, Notice: Observable> + 'static,
+        C: Client<P> + Clone,
+        A: Application<P>,
+    {
+        let case = self.case;
+        let clients = entry.clients(&self.view);
+        let seats = (0..self.view.len()).map(Seat::at);
+        let plain = Plain {
+            config,
+            promises: case.promises(entry),
+            applications: seats.map(|seat| application(clients.contains(&seat))).collect(),
+            channels: case.channels(),
+            time: case.time(),
+            faults: case.faults(),
+            bounds: case.limits(),
+            is_judged: case.is_judged,
+            wanted: Wanted::Nothing,
+            seen: Arc::new(Seen::default()),
+            view: self.view,
+        };
+        self.deed.with(case, client, plain)
+    }
+}
+
+impl<D: Deed> MutexVisitor for Visit<D> {
+    type Output = D::Output;
+
+    fn visit<P>(self, entry: &'static Entry, config: P::Config) -> D::Output
+    where
+        P: Mutex<Message: Portable> + 'static,
+    {
+        let requests = self.case.bounds.requests;
+        let client = Enters { clients: entry.clients(&self.view), requests, holder: None };
+        self.go::<P, _, _>(entry, config, client, |is_client| Enterer {
+            left: if is_client { requests } else { 0 },
+            place: Place::Outside,
+        })
+    }
+}
+
+impl<D: Deed> ElectionVisitor for Visit<D> {
+    type Output = D::Output;
+
+    fn visit<P>(self, entry: &'static Entry, config: P::Config) -> D::Output
+    where
+        P: Election<Message: Portable> + 'static,
+    {
+        let calls = self.case.bounds.requests;
+        let client = Calls { callers: entry.clients(&self.view), calls };
+        let application = |is_caller| Caller(if is_caller { calls } else { 0 });
+        self.go::<P, _, _>(entry, config, client, application)
+    }
+}
+
+impl<D: Deed> DetectorVisitor for Visit<D> {
+    type Output = D::Output;
+
+    fn visit<P>(self, entry: &'static Entry, config: P::Config) -> D::Output
+    where
+        P: Detector<Message: Portable> + 'static,
+    {
+        self.go::<P, _, _>(entry, config, Listens, |_| Listener)
+    }
+}
+
+/// An application that does what another does, and waits for nothing if it is silent.
+#[derive(Clone)]
+struct Hushed<C> {
+    client: C,
+    is_silent: bool,
+}
+
+impl<P: Protocol, C: Client<P>> Client<P> for Hushed<C> {
+    type State = C::State;
+
+    fn first(&self, seat: Seat) -> C::State {
+        self.client.first(seat)
+    }
+
+    fn asks(&self, state: &C::State) -> Option<Ask<P::Command>> {
+        self.client.asks(state)
+    }
+
+    fn asked(&self, state: &mut C::State) {
+        self.client.asked(state);
+    }
+
+    fn told(&self, state: &mut C::State, notice: &P::Notice) {
+        self.client.told(state, notice);
+    }
+
+    fn crashed(&self, state: &mut C::State) {
+        self.client.crashed(state);
+    }
+
+    fn waits(&self, state: &C::State) -> bool {
+        !self.is_silent && self.client.waits(state)
+    }
+
+    fn is_done(&self, state: &C::State) -> bool {
+        self.client.is_done(state)
+    }
+}
+
+/// What both searches found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Found {
+    /// All states: how many, how deep, by how many steps.
+    All { states: u64, depth: u64, generated: u64 },
+    /// Something wrong, so many steps away.
+    Wrong(Flaw, usize),
+    /// More states than are worth it.
+    TooMany,
+}
+
+/// Lets both search, and compares.
+struct Compare {
+    states_max: u64,
+}
+
+impl Deed for Compare {
+    type Output = Found;
+
+    fn with<P, C, A>(self, case: Case, client: C, plain: Plain<P, A>) -> Found
+    where
+        P: Protocol<Command: Observable, Notice: Observable> + 'static,
+        C: Client<P> + Clone,
+        A: Application<P>,
+    {
+        let (view, config) = (plain.view.clone(), plain.config.clone());
+        let setup = Setup::<P, _> {
+            view: &view,
+            config: &config,
+            promises: plain.promises,
+            holder: None,
+            client: Hushed { client, is_silent: !case.is_judged },
+            channels: plain.channels,
+            time: plain.time,
+            faults: plain.faults,
+            check_invariants: case.is_judged,
+            expected_kinds: 0,
+            bounds: plain.bounds,
+        };
+        let first = search(&setup, self.states_max, 1, false, false);
+        let found = found(&first);
+        for (threads, liveness, is_exact) in
+            [(1, true, false), (2, false, false), (2, true, false), (2, false, true)]
+        {
+            if found == Found::TooMany {
+                return found;
+            }
+            let other = search(&setup, self.states_max, threads, liveness, is_exact);
+            assert_eq!(self::found(&other), found, "{threads} threads, liveness {liveness}");
+            assert_eq!(other.premises, first.premises, "{threads} threads, liveness {liveness}");
+            assert_eq!(other.collisions, 0);
+            if let (Some(steps), Found::All { generated, .. }) = (other.steps, found) {
+                // The first state is worked out as well, and no step leads to it.
+                assert_eq!(steps, generated - 1);
+            }
+        }
+        match found {
+            Found::Wrong(flaw, steps) => {
+                let this = Plain { wanted: Wanted::Flaw(flaw), ..plain.clone() };
+                assert_eq!(nearest(this), Some(steps), "{flaw:?}");
+                let any = Plain { wanted: Wanted::AnyFlaw, ..plain };
+                assert_eq!(nearest(any), Some(steps), "something else is wrong and nearer");
+            }
+            _ => assert_eq!(all_of(plain, &first), found),
+        }
+        found
+    }
+}
+
+fn search<P, C>(
+    setup: &Setup<'_, P, C>,
+    states: u64,
+    threads: usize,
+    liveness: bool,
+    is_exact: bool,
+) -> Finding
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    C: Client<P>,
+{
+    let budget = Budget { states, bytes: 1 << 30 };
+    let options = Options { threads, budget, is_exact, liveness, fairness: Fairness::ALL };
+    check(setup, &options, &mut |_| ControlFlow::Continue(()))
+}
+
+/// What the search found. Who starves is found once all states are, so it changes nothing here.
+fn found(finding: &Finding) -> Found {
+    let flaw = match finding.verdict {
+        Verdict::Budget(_) => return Found::TooMany,
+        Verdict::Refuted(system::Flaw::Breach(breach)) => Some(Flaw::Breach(breach)),
+        Verdict::Refuted(system::Flaw::Deadlock) => Some(Flaw::Deadlock),
+        Verdict::Refuted(system::Flaw::Stalled) => Some(Flaw::Stalled),
+        Verdict::Refuted(system::Flaw::Invariant) => Some(Flaw::Invariant),
+        Verdict::Refuted(system::Flaw::Starved) | Verdict::Proved | Verdict::Vacuous(_) => None,
+    };
+    let steps = finding.counterexample.as_ref().map(|it| it.steps.0);
+    match (flaw, steps) {
+        (Some(flaw), Some(steps)) => Found::Wrong(flaw, steps),
+        _ => {
+            let (states, depth) = (finding.progress.distinct, finding.progress.depth);
+            Found::All { states, depth, generated: finding.progress.generated }
+        }
+    }
+}
+
+/// How many steps away the nearest state is that is wanted. On one thread, so that it is the
+/// nearest.
+fn nearest<P, A>(plain: Plain<P, A>) -> Option<usize>
+where
+    P: Protocol<Command: Observable, Notice: Observable> + 'static,
+    A: Application<P>,
+{
+    let checker = plain.checker().threads(1).finish_when(HasDiscoveries::Any).spawn_bfs().join();
+    let path = checker.discoveries().into_values().next()?;
+    Some(path.into_states().len() - 1)
+}
+
+/// All states, as stateright finds them.
+fn all_of<P, A>(plain: Plain<P, A>, finding: &Finding) -> Found
+where
+    P: Protocol<Command: Observable, Notice: Observable> + 'static,
+    A: Application<P>,
+{
+    let seen = Arc::clone(&plain.seen);
+    let is_judged = plain.is_judged;
+    let checker = plain.checker().threads(1).spawn_bfs().join();
+    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    assert_eq!(count(&seen.flawed), 0, "something is wrong that the search did not find");
+    assert_eq!(count(&seen.crashed), finding.seen(Premise::Crashed));
+    if is_judged {
+        assert_eq!(count(&seen.two_wait), finding.seen(Premise::TwoWait));
+        assert_eq!(count(&seen.finished), finding.seen(Premise::Finished));
+    }
+    Found::All {
+        states: checker.unique_state_count() as u64,
+        depth: checker.max_depth() as u64,
+        generated: checker.state_count() as u64,
+    }
+}
+
+/// The smallest system that is worth it: with ticks where an algorithm needs them, and bounded
+/// where it would go on for ever; a store that has timers counts as one of those who take part.
+fn base(entry: &Entry, n: u32, requests: u8) -> Bounds {
+    let bounds = Bounds::of(n, requests);
+    let bounds = if entry.needs.synchrony { bounds.sync(1).beat(2) } else { bounds };
+    match entry.searches.iter().any(|search| search.terms.is_some()) {
+        true if entry.needs.coordinator => Bounds { n: n - 1, ..bounds.up_to(2, 1) },
+        true => bounds.up_to(2, 2),
+        false => bounds,
+    }
+}
+
+/// All that can be searched: the accrual detector reads its clock, so it has no states to count.
+fn searched() -> impl Iterator<Item = &'static Entry> {
+    catalogue::all().filter(|entry| entry.name != "phi")
+}
+
+/// Compares every algorithm in all of these cases, judged and not. The larger ones are left out,
+/// but not all of an algorithm.
+fn compare(cases: impl Fn(&Entry) -> Vec<Case>) {
+    for entry in searched() {
+        let mut compared = 0;
+        for case in cases(entry) {
+            for is_judged in [true, false] {
+                let case = Case { is_judged, ..case };
+                let found = case.with(entry, Compare { states_max: STATES_MAX });
+                println!("{:<24} {} {found:?}", entry.name, case.words());
+                compared += u32::from(found != Found::TooMany);
+            }
+        }
+        assert!(compared > 0, "{}: nothing was compared", entry.name);
+    }
+}
+
+#[test]
+fn without_faults_both_searches_find_the_same_states() {
+    compare(|entry| {
+        let other_time = match entry.needs.synchrony {
+            true => Bounds::of(2, 1).up_to(9, 3),
+            false => base(entry, 2, 1).sync(1),
+        };
+        let all = [base(entry, 2, 2), base(entry, 3, 1), base(entry, 2, 1).unordered(), other_time];
+        all.map(Case::of).to_vec()
+    });
+}
+
+#[test]
+fn where_processes_die_and_come_back_both_searches_find_the_same_states() {
+    compare(|entry| {
+        let (two, three) = (base(entry, 2, 1), base(entry, 3, 1));
+        let returns = [two.crashes(1).returns(1), two.crashes(2).returns(1)];
+        let all = [two.crashes(1), returns[0], returns[1], three.crashes(1)];
+        all.map(Case::of).to_vec()
+    });
+}
+
+#[test]
+fn where_messages_are_lost_and_doubled_both_searches_find_the_same_states() {
+    compare(|entry| {
+        let (two, three) = (Case::of(base(entry, 2, 1)), Case::of(base(entry, 3, 1)));
+        let all = Case { losses: 1, duplications: 1, ..two };
+        let hasty = Bounds::of(two.bounds.n, 1).up_to(2, 1);
+        let bounds = two.bounds.unordered().crashes(1).returns(1);
+        vec![
+            Case { losses: 1, ..two },
+            Case { duplications: 1, ..two },
+            Case { bounds, ..all },
+            Case { bounds: hasty, ..all },
+            Case { losses: 1, ..three },
+            Case { duplications: 1, ..three },
+        ]
+    });
+}
+
+/// Walks about by chance, and asks two observers what they saw.
+struct Walk {
+    walks: u64,
+    steps: usize,
+}
+
+impl Deed for Walk {
+    type Output = BTreeSet<Breach>;
+
+    fn with<P, C, A>(self, _: Case, _: C, plain: Plain<P, A>) -> BTreeSet<Breach>
+    where
+        P: Protocol<Command: Observable, Notice: Observable> + 'static,
+        C: Client<P> + Clone,
+        A: Application<P>,
+    {
+        let mut breaches = BTreeSet::new();
+        for seed in 0..self.walks {
+            let mut chance = Stream::new(seed, "walk");
+            let kinds = P::Message::KINDS;
+            let ids = plain.view.members();
+            let mut now = Time::ZERO;
+            let mut judge = Judge::new(ids, kinds, JudgeOrdering::No, plain.promises);
+            let mut account = Account::new();
+            let mut state = plain.first(&mut account);
+            for _ in 0..self.steps {
+                tell(&mut judge, &mut now, &account);
+                agree(&state.watch, judge.clone().finish(Ending::Stopped), plain.time.is_sync());
+                breaches.extend(state.watch.broken());
+                let mut actions = Vec::new();
+                plain.actions(&state, &mut actions);
+                let Some(place) = (actions.len() as u64).checked_sub(1) else { break };
+                let place = usize::try_from(chance.below(place + 1)).unwrap();
+                account.clear();
+                state = plain.take(&state, actions[place], &mut account).expect("no bounds");
+                // Where time is not counted, every step takes some.
+                now = if plain.time.is_sync() { now } else { now + Time::DELAY };
+            }
+        }
+        breaches
+    }
+}
+
+fn tell(judge: &mut Judge, now: &mut Time, account: &[Sight]) {
+    for &sight in account {
+        match sight {
+            Sight::What(seat, what) => judge.on(&Event { at: *now, seat, what }),
+            Sight::Quiet => judge.on_quiet(*now),
+            Sight::Tick => {
+                *now = *now + Time::DELAY;
+                // It knows the time only from what happens.
+                judge.on(&Event { at: *now, seat: Seat(0), what: What::TimerFired });
+            }
+        }
+    }
+}
+
+/// Both must say the same of all but times.
+fn agree(watch: &Watch, report: Report, is_sync: bool) {
+    match watch {
+        Watch::Mutex { exclusion, fences } => {
+            let who = |it: &MutualExclusion| it.broken().map(|it| (it.inside, it.entered));
+            assert_eq!(who(exclusion), who(&report.exclusion));
+            assert_eq!(exclusion.holders(), report.exclusion.holders());
+            let which = |it: &Fences| it.broken().map(|it| (it.seat, it.before, it.got));
+            assert_eq!(which(fences), which(&report.fences));
+        }
+        Watch::Election { deciding, largest, agreement, per_term, one_at_a_time } => {
+            let seen = report.elections.expect("it is about elections");
+            assert!(deciding.iter().eq(seen.deciding.iter()));
+            assert!(deciding.beliefs().eq(seen.deciding.beliefs()));
+            let whom = |it: &LargestId| it.broken().map(|it| (it.seat, it.leader, it.larger));
+            assert_eq!(largest.as_ref().map(whom), seen.largest.as_ref().map(whom));
+            let whom = |it: &Agreement| it.broken().map(|it| (it.one, it.other));
+            assert_eq!(whom(agreement), whom(&seen.agreement));
+            let whom =
+                |it: &OnePerTerm| it.broken().map(|it| (it.told, it.term, it.first, it.second));
+            assert_eq!(whom(per_term), whom(&seen.per_term));
+            // To lead for a moment beside another is no breach, and only ticks are more than that.
+            if is_sync {
+                let who = |it: &OneAtATime| it.broken().map(|it| (it.first, it.second));
+                assert_eq!(one_at_a_time.as_ref().map(who), seen.one_at_a_time.as_ref().map(who));
+            }
+        }
+        Watch::Detector(suspicions) => {
+            let seen = report.detection.expect("it is about detection");
+            let whom = |it: WrongSuspicion| (it.seat, it.whom);
+            assert_eq!(suspicions.broken().map(whom), seen.first_wrong().map(whom));
+            assert_eq!(suspicions.broken().is_some(), seen.wrong() > 0);
+            assert!(suspicions.missed().eq(seen.missed()));
+        }
+    }
+}
+
+#[test]
+fn on_walks_by_chance_the_watch_of_a_search_says_what_the_judge_of_a_run_says() {
+    let mut breaches = BTreeSet::new();
+    for entry in searched() {
+        let faults = Bounds::of(3, 3).crashes(1).returns(1);
+        for bounds in [faults, faults.sync(2).beat(3).unordered()] {
+            let case = Case { losses: 1, duplications: 1, ..Case::of(bounds) };
+            let seen = case.with(entry, Walk { walks: 100, steps: 200 });
+            println!("{:<24} {} {seen:?}", entry.name, case.words());
+            breaches.extend(seen);
+        }
+    }
+    // Otherwise they would agree on nothing.
+    for breach in [Breach::TwoHolders, Breach::FenceFell, Breach::WrongLeader] {
+        assert!(breaches.contains(&breach), "{breach:?} was never seen");
+    }
+    for breach in [Breach::Disagreement, Breach::WrongSuspicion] {
+        assert!(breaches.contains(&breach), "{breach:?} was never seen");
+    }
+}
