@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use conclave_core::{Message, Protocol};
 use conclave_observe::Observable;
 
-use crate::system::{Client, Deed, Flaw, Premise, Setup, System, Told};
+use crate::system::{Asymmetry, Client, Deed, Flaw, Premise, Setup, System, Told};
 use crate::{Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Outcome, Progress, Search, Step};
 
 /// How to check.
@@ -95,22 +95,33 @@ pub struct Counterexample {
 }
 
 /// Checks a system. `watch` is told how far it is, now and then, and may end it.
+///
+/// Where processes are said to be interchangeable, states are told apart up to their names; `Err`
+/// says why that would not be right.
 pub fn check<P, C>(
     setup: &Setup<'_, P, C>,
     options: &Options,
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Finding
+) -> Result<Finding, Asymmetry>
 where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
-    let system = System::new(setup);
+    let system = match (setup.interchangeable.is_empty(), options.liveness) {
+        (true, _) => System::new(setup),
+        (false, true) => return Err(Asymmetry::Liveness),
+        (false, false) => System::reduced(setup)?,
+    };
     let search = Search {
         threads: options.threads,
         keep: Keep { states: options.is_exact, steps: options.liveness },
         budget: options.budget,
     };
-    let explored = search.run(&system, watch);
+    let explored = search.run(&system, &mut |progress| match system.asymmetry() {
+        Some(_) => ControlFlow::Break(()),
+        None => watch(progress),
+    });
+    system.asymmetry().map_or(Ok(()), Err)?;
     let mut finding = Finding {
         verdict: Verdict::Proved,
         progress: explored.progress,
@@ -124,7 +135,11 @@ where
         Outcome::Flawed { flaw, path } => {
             let flaw = Flaw::of(*flaw);
             finding.verdict = Verdict::Refuted(flaw);
-            let told = system.tell(path, flaw);
+            let path = match setup.interchangeable.is_empty() {
+                true => path.clone(),
+                false => system.really(path)?,
+            };
+            let told = system.tell(&path, flaw);
             finding.counterexample = Some(Counterexample { flaw, steps: (path.len(), None), told });
         }
         Outcome::CutShort(limit) => finding.verdict = Verdict::Budget(*limit),
@@ -147,10 +162,10 @@ where
             finding.verdict = Verdict::Vacuous(missing);
         }
     }
-    finding
+    Ok(finding)
 }
 
-/// All states of a system and all steps between them.
+/// All states of a system and all steps between them, each by its own names.
 pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
 where
     P: Protocol<Command: Observable, Notice: Observable>,

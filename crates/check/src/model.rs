@@ -86,6 +86,15 @@ pub(crate) struct Head {
     pub(crate) flaw: Option<FlawCode>,
 }
 
+/// A state that was worked out, taken out again.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    pub(crate) step: Step,
+    pub(crate) words: Vec<u32>,
+    pub(crate) print: Fingerprint,
+    pub(crate) flaw: Option<FlawCode>,
+}
+
 impl Successors {
     pub(crate) fn new(width: usize, shards: usize) -> Self {
         let buckets = (0..shards).map(|_| Bucket::default()).collect();
@@ -109,6 +118,19 @@ impl Successors {
         bucket.heads.push(head);
         bucket.words.extend_from_slice(words);
         self.generated += 1;
+    }
+
+    /// Takes out all that were put in.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Taken> {
+        let width = self.width;
+        let buckets: Vec<Bucket> = self.buckets.iter_mut().map(std::mem::take).collect();
+        buckets.into_iter().flat_map(move |Bucket { heads, words }| {
+            let words: Vec<Vec<u32>> = words.chunks_exact(width).map(<[u32]>::to_vec).collect();
+            heads.into_iter().zip(words).map(|(head, words)| {
+                let Head { print, step, flaw, .. } = head;
+                Taken { step, words, print, flaw }
+            })
+        })
     }
 
     /// Counts a state that is not looked at, because it lies beyond what is searched.

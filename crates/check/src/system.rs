@@ -11,104 +11,36 @@
 
 mod channel;
 mod client;
+mod flaw;
 mod node;
+mod places;
 mod setup;
 mod step;
+mod symmetry;
 mod table;
 mod tracer;
 
 use std::hash::Hash;
 
 use conclave_core::{Arrival, Effects, Input, Message, Protocol, Seat};
-use conclave_observe::{Breach, Observable, Watch, What};
+use conclave_observe::{Observable, Watch, What};
 use smallvec::SmallVec;
 
 use self::channel::{Channel, ChannelInfo, EMPTY, KindBit, Next, Wires};
+use self::flaw::PREMISES;
 use self::node::{Node, Timer, Witness};
+use self::places::Places;
 use self::setup::{Good, Left, Ticks};
+use self::symmetry::{Group, Orbits};
 use self::table::{Map, Mirror, PartId, Table};
 use crate::{Fingerprint, FlawCode, Look, Model, Successors, Worker};
 
 pub use client::{Ask, Calls, Client, Entering, Enters, Listens};
+pub use flaw::{Flaw, Premise};
 pub use setup::{Bounds, Channels, Faults, Setup, TimeModel};
 pub use step::{Deed, MEMBERS_MAX};
+pub use symmetry::{Asymmetry, INTERCHANGEABLE_MAX};
 pub use tracer::Told;
-
-/// What can be wrong with a state, or with a step.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Flaw {
-    /// A promise is broken.
-    Breach(Breach),
-    /// Somebody waits, and nothing has to happen any more.
-    Deadlock,
-    /// The same, after a fault.
-    Stalled,
-    /// A process broke its own invariant.
-    Invariant,
-    /// Somebody waits for ever, though things happen.
-    Starved,
-}
-
-const FLAWS: [Flaw; 11] = [
-    Flaw::Breach(Breach::TwoHolders),
-    Flaw::Breach(Breach::FenceFell),
-    Flaw::Breach(Breach::WrongLeader),
-    Flaw::Breach(Breach::Disagreement),
-    Flaw::Breach(Breach::TwoInATerm),
-    Flaw::Breach(Breach::TwoLeaders),
-    Flaw::Breach(Breach::WrongSuspicion),
-    Flaw::Deadlock,
-    Flaw::Stalled,
-    Flaw::Invariant,
-    Flaw::Starved,
-];
-
-impl Flaw {
-    #[allow(clippy::cast_possible_truncation, reason = "there are eleven")]
-    fn code(self) -> FlawCode {
-        FLAWS.iter().position(|&flaw| flaw == self).unwrap_or(0) as FlawCode
-    }
-
-    pub(crate) fn of(code: FlawCode) -> Self {
-        FLAWS[usize::from(code)]
-    }
-}
-
-/// What proofs rest on, beside the kinds of messages: how often it was seen.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Premise {
-    /// States in which two or more wait at once.
-    TwoWait,
-    /// States in which all applications have had what they wanted, and nobody waits.
-    Finished,
-    /// Steps in which somebody enters, is told who leads, or comes to suspect somebody.
-    Served,
-    /// Steps in which a process dies.
-    Crashed,
-    /// Steps beyond a bound, which were not followed.
-    Beyond,
-    /// Timers that were set to what is no whole number of ticks.
-    Rounded,
-    /// Steps in which a message of this kind is sent.
-    Sent(usize),
-}
-
-const PREMISES: usize = 6;
-
-impl Premise {
-    /// Its number among all that are counted.
-    pub(crate) const fn index(self) -> usize {
-        match self {
-            Self::TwoWait => 0,
-            Self::Finished => 1,
-            Self::Served => 2,
-            Self::Crashed => 3,
-            Self::Beyond => 4,
-            Self::Rounded => 5,
-            Self::Sent(kind) => PREMISES + kind,
-        }
-    }
-}
 
 /// A protocol, ready to be searched.
 pub struct System<'a, P: Protocol, C: Client<P>> {
@@ -119,12 +51,8 @@ pub struct System<'a, P: Protocol, C: Client<P>> {
     nodes: Table<Node<P, C::State>, NodeInfo>,
     watches: Table<Watch, WatchInfo>,
     news: Table<News, ()>,
-}
-
-/// Where things stand in a row of words.
-#[derive(Clone, Copy, Debug)]
-struct Places {
-    members: usize,
+    /// How processes are renamed into each other, if states are told apart only up to that.
+    group: Option<Group>,
 }
 
 /// What is worth knowing of a process.
@@ -176,32 +104,6 @@ struct Outcome {
     uses: u64,
 }
 
-impl Places {
-    fn width(self) -> usize {
-        self.members + self.members * (self.members - 1) + 2
-    }
-
-    #[inline]
-    fn channel(self, from: Seat, to: Seat) -> usize {
-        let (from, to) = (from.index(), to.index());
-        self.members + from * (self.members - 1) + to - usize::from(to > from)
-    }
-
-    fn watch(self) -> usize {
-        self.width() - 2
-    }
-
-    fn left(self) -> usize {
-        self.width() - 1
-    }
-
-    fn pairs(self) -> impl Iterator<Item = (Seat, Seat)> {
-        let seats = move || (0..self.members).map(Seat::at);
-        seats()
-            .flat_map(move |from| seats().filter(move |&to| to != from).map(move |to| (from, to)))
-    }
-}
-
 impl<'a, P, C> System<'a, P, C>
 where
     P: Protocol<Command: Observable, Notice: Observable>,
@@ -222,6 +124,29 @@ where
             nodes: Table::new(),
             watches: Table::new(),
             news: Table::new(),
+            group: None,
+        }
+    }
+
+    fn hand(&self) -> Hand<'_, P, C> {
+        Hand {
+            system: self,
+            nodes: Mirror::new(),
+            channels: Mirror::new(),
+            messages: Mirror::new(),
+            watches: Mirror::new(),
+            news: Mirror::new(),
+            outcomes: Vec::new(),
+            known: Map::default(),
+            longer: Map::default(),
+            later_channels: Map::default(),
+            later_nodes: Map::default(),
+            judged: Map::default(),
+            row: Vec::new(),
+            orbits: self.group.as_ref().map(|group| Box::new(Orbits::new(group))),
+            out: Effects::new(),
+            premises: [0; PREMISES],
+            is_cut_off: false,
         }
     }
 
@@ -331,24 +256,7 @@ where
     }
 
     fn worker(&self) -> Box<dyn Worker + Send + '_> {
-        Box::new(Hand {
-            system: self,
-            nodes: Mirror::new(),
-            channels: Mirror::new(),
-            messages: Mirror::new(),
-            watches: Mirror::new(),
-            news: Mirror::new(),
-            outcomes: Vec::new(),
-            known: Map::default(),
-            longer: Map::default(),
-            later_channels: Map::default(),
-            later_nodes: Map::default(),
-            judged: Map::default(),
-            row: Vec::new(),
-            out: Effects::new(),
-            premises: [0; PREMISES],
-            is_cut_off: false,
-        })
+        Box::new(self.hand())
     }
 
     fn bytes(&self) -> usize {
@@ -378,6 +286,8 @@ pub struct Hand<'a, P: Protocol, C: Client<P>> {
     judged: Map<u64, PartId>,
     /// The state that is being made.
     row: Vec<u32>,
+    /// What parts become by renaming, if states are told apart only up to that.
+    orbits: Option<Box<Orbits>>,
     out: Effects<P>,
     premises: [u64; PREMISES],
     /// Whether a bound cuts off what must be done in the state that is looked at.
@@ -439,6 +349,16 @@ where
 
     #[cold]
     fn work_out(&mut self, id: PartId, cause: Cause) -> usize {
+        let outcome = self.take(id, cause);
+        self.hold_against_renamed(id, cause, &outcome);
+        let place = self.outcomes.len();
+        self.outcomes.push(outcome);
+        let known = u32::try_from(place).expect("fewer outcomes than states");
+        self.known.insert(cause.key(id), known);
+        place
+    }
+
+    fn take(&mut self, id: PartId, cause: Cause) -> Outcome {
         let Self { system, out, .. } = self;
         let setup = system.setup;
         let mut node = self.nodes.part(&system.nodes, id).value().clone();
@@ -473,11 +393,7 @@ where
                 notes
             }
         };
-        let place = self.outcomes.len();
-        self.outcomes.push(system.outcome(node, notes));
-        let known = u32::try_from(place).expect("fewer outcomes than states");
-        self.known.insert(cause.key(id), known);
-        place
+        system.outcome(node, notes)
     }
 
     /// Puts another part at a place of the state that is being made.
@@ -580,7 +496,22 @@ where
         }
         let breach = self.judge(&mut print, news, false);
         let invariant = is_broken.then(|| Flaw::Invariant.code());
-        out.push(step.into(), &self.row, print, breach.or(invariant));
+        self.hand_on(step, print, breach.or(invariant), out);
+    }
+
+    /// The state is made: it is handed on, or what stands for all that are called otherwise.
+    #[inline]
+    fn hand_on(
+        &mut self,
+        deed: Deed,
+        mut print: Fingerprint,
+        flaw: Option<FlawCode>,
+        out: &mut Successors,
+    ) {
+        if self.orbits.is_some() {
+            print = self.rename_to_least(print);
+        }
+        out.push(deed.into(), &self.row, print, flaw);
     }
 
     /// Lets the judge know what was seen.
@@ -604,6 +535,13 @@ where
 
     #[cold]
     fn judge_anew(&mut self, before: PartId, news: PartId, how: u32) -> PartId {
+        let after = self.judged_by(before, news, how);
+        self.hold_judge_against_renamed((before, news, how), after);
+        self.judged.insert(pair(before, news) << 2 | u64::from(how), after);
+        after
+    }
+
+    fn judged_by(&mut self, before: PartId, news: PartId, how: u32) -> PartId {
         let mut watch = self.watches.part(&self.system.watches, before).value().clone();
         if how & 2 != 0 {
             watch.on_tick();
@@ -615,9 +553,7 @@ where
         if how & 1 != 0 {
             watch.on_quiet();
         }
-        let after = self.system.watch(watch);
-        self.judged.insert(pair(before, news) << 2 | u64::from(how), after);
-        after
+        self.system.watch(watch)
     }
 
     /// Whether no message is in flight that belongs to a call.
@@ -757,7 +693,7 @@ where
             return false;
         }
         let breach = self.judge(&mut print, NO_NEWS, true);
-        out.push(Deed::Tick.into(), &self.row, print, breach);
+        self.hand_on(Deed::Tick, print, breach, out);
         true
     }
 
@@ -835,7 +771,7 @@ where
                 self.put_left(&mut print, less);
                 self.put_channel(&mut print, place, after);
                 let breach = self.judge(&mut print, NO_NEWS, false);
-                out.push(deed.into(), &self.row, print, breach);
+                self.hand_on(deed, print, breach, out);
             }
         }
     }
@@ -916,6 +852,7 @@ where
             };
             print.add(place, part);
         }
+        self.begins_the_same_by_any_name();
         out.push(Deed::Tick.into(), &self.row, print, flaw);
     }
 

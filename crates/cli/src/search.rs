@@ -9,13 +9,13 @@ use conclave_algorithms::catalogue::{
 };
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    Bounds, Calls, Channels, Client, Enters, Faults, Listens, Setup, TimeModel,
+    Asymmetry, Bounds, Calls, Channels, Client, Enters, Faults, Listens, Setup, TimeModel,
 };
 use conclave_check::{Budget, Fairness, Finding, Graph, Options, Progress};
 use conclave_core::detector::Detector;
 use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
-use conclave_core::{Kind, Phase, Protocol, View};
+use conclave_core::{Kind, Phase, ProcessId, Protocol, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{Observable, Time};
 use conclave_sim::Network;
@@ -38,6 +38,8 @@ pub struct SearchPlan {
     pub timing: Timing,
     /// How often each asks, or calls.
     pub requests: u8,
+    /// Who does; `None` for everybody.
+    pub askers: Option<Vec<ProcessId>>,
     /// Whether channels keep the order.
     pub channels: Channels,
     /// How time passes.
@@ -46,6 +48,8 @@ pub struct SearchPlan {
     pub faults: Faults,
     /// What else is bounded.
     pub bounds: Bounds,
+    /// Whether states are told apart only up to the names of those who ask.
+    pub symmetry: bool,
     /// How to search.
     pub options: Options,
 }
@@ -77,10 +81,12 @@ impl SearchPlan {
             construction: Construction::Grid,
             timing: Timing::of(TICK),
             requests: if is_lock { 2 } else { 1 },
+            askers: None,
             channels: Channels::Fifo,
             time,
             faults: Faults::default(),
             bounds: Bounds::default(),
+            symmetry: false,
             options: Options {
                 threads: std::thread::available_parallelism().map_or(1, usize::from),
                 budget: BUDGET,
@@ -97,6 +103,7 @@ impl SearchPlan {
     pub fn within(entry: &'static Entry, bounds: &catalogue::Bounds) -> Self {
         let mut plan = Self::new(entry, View::dense(1, bounds.n));
         plan.requests = bounds.requests;
+        plan.askers = bounds.askers.map(|many| (1..=many).map(ProcessId).collect());
         if bounds.is_unordered {
             plan.channels = Channels::Unordered;
         }
@@ -149,12 +156,13 @@ impl SearchPlan {
         kinds.filter(|(_, kind)| is_expected(kind)).fold(0, |bits, (at, _)| bits | 1 << at)
     }
 
-    /// Searches. `watch` is told how far it is, now and then, and may end it.
+    /// Searches. `watch` is told how far it is, now and then, and may end it. `Err` is a
+    /// [`SeatingError`] or an [`Asymmetry`].
     pub fn run(
         &self,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Searched, SeatingError> {
-        let finding = self.visit(Check { plan: self, watch })?;
+    ) -> anyhow::Result<Searched> {
+        let finding = self.visit(Check { plan: self, watch })??;
         let trace = match &finding.counterexample {
             Some(found) => {
                 Some(Trace { header: self.header()?, records: found.told.records.clone() })
@@ -232,9 +240,9 @@ struct Check<'a> {
 }
 
 impl OfSetup for Check<'_> {
-    type Output = Finding;
+    type Output = Result<Finding, Asymmetry>;
 
-    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Finding
+    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where
         P: Protocol<Command: Observable, Notice: Observable>,
         C: Client<P>,
@@ -267,12 +275,23 @@ struct Visit<'a, V> {
 }
 
 impl<V: OfSetup> Visit<'_, V> {
+    /// The seats of those who ask.
+    fn askers(&self, entry: &Entry) -> Vec<Seat> {
+        let asks = |seat: &Seat| match &self.plan.askers {
+            Some(askers) => askers.contains(&self.view.at(*seat)),
+            None => true,
+        };
+        entry.clients(self.view).into_iter().filter(asks).collect()
+    }
+
     fn with<P, C>(self, config: &P::Config, client: C) -> V::Output
     where
         P: Protocol<Command: Observable, Notice: Observable>,
         C: Client<P>,
     {
         let plan = self.plan;
+        let interchangeable =
+            if plan.symmetry { plan.entry.clients(self.view) } else { Vec::new() };
         self.visitor.with(&Setup::<P, C> {
             view: self.view,
             config,
@@ -285,6 +304,7 @@ impl<V: OfSetup> Visit<'_, V> {
             check_invariants: plan.is_within_model(),
             expected_kinds: plan.expected_kinds(),
             bounds: plan.bounds,
+            interchangeable,
         })
     }
 }
@@ -297,7 +317,7 @@ impl<V: OfSetup> MutexVisitor for Visit<'_, V> {
         entry: &'static Entry,
         config: P::Config,
     ) -> V::Output {
-        let (clients, requests) = (entry.clients(self.view), self.plan.requests);
+        let (clients, requests) = (self.askers(entry), self.plan.requests);
         self.with::<P, _>(&config, Enters { clients, requests, holder: None })
     }
 }
@@ -310,7 +330,7 @@ impl<V: OfSetup> ElectionVisitor for Visit<'_, V> {
         entry: &'static Entry,
         config: P::Config,
     ) -> V::Output {
-        let (callers, calls) = (entry.clients(self.view), self.plan.requests);
+        let (callers, calls) = (self.askers(entry), self.plan.requests);
         self.with::<P, _>(&config, Calls { callers, calls })
     }
 }

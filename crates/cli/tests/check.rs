@@ -34,7 +34,7 @@ fn documented() -> Vec<Vec<String>> {
 
 /// A row without what differs from machine to machine.
 fn lasting(row: &[String]) -> Vec<String> {
-    let is_lasting = |head: &str| !matches!(*head, "seconds" | "B/state");
+    let is_lasting = |head: &str| !matches!(head, "seconds" | "B/state");
     let pairs = CHECKED.iter().zip(row).filter(|(head, _)| is_lasting(head));
     pairs.map(|(_, cell)| cell.clone()).collect()
 }

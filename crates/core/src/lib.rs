@@ -24,6 +24,7 @@ mod input;
 mod message;
 mod promises;
 mod protocol;
+mod renaming;
 mod seat_set;
 mod view;
 
@@ -34,5 +35,6 @@ pub use input::Input;
 pub use message::{Kind, KindIndex, Message, Phase};
 pub use promises::Promises;
 pub use protocol::{Arrival, Protocol, Start};
+pub use renaming::Renaming;
 pub use seat_set::SeatSet;
 pub use view::{DuplicateId, View};

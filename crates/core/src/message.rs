@@ -3,6 +3,8 @@
 use core::fmt::Debug;
 use core::hash::Hash;
 
+use crate::Renaming;
+
 /// Which of an algorithm's messages a message is: an index into [`Message::KINDS`].
 pub type KindIndex = u8;
 
@@ -54,6 +56,12 @@ pub trait Message: Clone + Debug + Eq + Hash + Send + Sync {
 
     /// Which of [`KINDS`](Self::KINDS) this one is.
     fn kind(&self) -> KindIndex;
+
+    /// The same message among others by other names, if it names anybody.
+    #[must_use]
+    fn renamed(&self, _: &Renaming) -> Self {
+        self.clone()
+    }
 }
 
 impl Kind {

@@ -5,7 +5,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::clock::Timestamp;
-use crate::{Effects, Input, Message, ProcessId, View};
+use crate::{Effects, Input, Message, ProcessId, Renaming, View};
 
 /// One process of a distributed algorithm: `p = (S, s0, M, ->)`.
 ///
@@ -126,6 +126,25 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Send + Sync {
     /// it words the reason of a verdict, and no verdict depends on it.
     fn waits_for(&self) -> Vec<ProcessId> {
         Vec::new()
+    }
+
+    /// The same process among others by other names, where a name says who is who and no more: it
+    /// does about a renamed input what this one does, renamed. A search can take states for one
+    /// that differ in nothing but names then.
+    ///
+    /// `None` in every state where names say more: ties are broken by id, or a ring goes by seats.
+    fn renamed(&self, _: &Renaming) -> Option<Self> {
+        None
+    }
+
+    /// The same timer, if it is named after somebody.
+    fn renamed_timer(timer: Self::Timer, _: &Renaming) -> Self::Timer {
+        timer
+    }
+
+    /// What such a process would have persisted.
+    fn renamed_stored(stored: &Self::Stored, _: &Renaming) -> Self::Stored {
+        stored.clone()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can be seen of a run.
 
 use conclave_core::election::{Term, Version};
-use conclave_core::{Fence, KindIndex, Seat, View, detector, election, mutex};
+use conclave_core::{Fence, KindIndex, Renaming, Seat, View, detector, election, mutex};
 
 use crate::Time;
 
@@ -277,5 +277,23 @@ impl What {
             What::Lost { cause, .. } => *cause != LossCause::ReceiverDown,
             _ => false,
         }
+    }
+
+    /// The same among others by other names.
+    #[must_use]
+    pub fn renamed(self, names: &Renaming) -> Self {
+        let mut renamed = self;
+        match &mut renamed {
+            What::Sent { to: seat, .. }
+            | What::Received { from: seat, .. }
+            | What::Lost { to: seat, .. }
+            | What::Duplicated { to: seat, .. }
+            | What::Elected { leader: seat, .. }
+            | What::Suspected { whom: seat }
+            | What::Trusted { whom: seat }
+            | What::WaitsFor { whom: seat } => *seat = names.seat(*seat),
+            _ => {}
+        }
+        renamed
     }
 }

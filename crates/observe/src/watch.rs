@@ -3,7 +3,7 @@
 //! The same properties as a [`Judge`](crate::Judge)'s, without times, counters and measures: so
 //! that two pasts which allow the same futures are equal, and there are finitely many.
 
-use conclave_core::{ProcessId, Promises, Seat};
+use conclave_core::{ProcessId, Promises, Renaming, Seat};
 
 use crate::property::{
     Agreement, Deciding, Fences, LargestId, MutualExclusion, OneAtATime, OnePerTerm, Suspicions,
@@ -135,6 +135,27 @@ impl Watch {
                 found(suspicions.broken().is_some(), Breach::WrongSuspicion)
             }
         }
+    }
+
+    /// The same of others by other names; `None` where names decide who is right to be elected.
+    pub fn renamed(&self, names: &Renaming) -> Option<Self> {
+        Some(match self {
+            Self::Mutex { exclusion, fences } => {
+                Self::Mutex { exclusion: exclusion.renamed(names), fences: fences.renamed(names) }
+            }
+            Self::Election { largest: Some(_), .. } => return None,
+            Self::Election { deciding, largest: None, agreement, per_term, one_at_a_time } => {
+                Self::Election {
+                    deciding: deciding.renamed(names),
+                    largest: None,
+                    // It is asked only where the largest must win.
+                    agreement: *agreement,
+                    per_term: per_term.renamed(names),
+                    one_at_a_time: one_at_a_time.as_ref().map(|it| it.renamed(names)),
+                }
+            }
+            Self::Detector(suspicions) => Self::Detector(suspicions.renamed(names)),
+        })
     }
 
     /// Who takes part in an election and has not decided, or is up and does not suspect somebody

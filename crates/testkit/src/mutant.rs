@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Start};
+use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Renaming, Start};
 
 /// A process in the hands of somebody who tampers with it. It is not asked for its own invariants:
 /// what it does to others must give it away.
@@ -28,6 +28,11 @@ pub trait Tamper<P: Protocol>: Clone + Send + Sync {
     /// Takes a step.
     fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>) {
         process.on(input, out);
+    }
+
+    /// Renames it.
+    fn renamed(&self, process: &P, names: &Renaming) -> Option<P> {
+        process.renamed(names)
     }
 }
 
@@ -152,6 +157,21 @@ impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
 
     fn waits_for(&self) -> Vec<ProcessId> {
         self.process.waits_for()
+    }
+
+    fn renamed(&self, names: &Renaming) -> Option<Self> {
+        Some(Self {
+            process: self.hands.0.renamed(&self.process, names)?,
+            hands: self.hands.clone(),
+        })
+    }
+
+    fn renamed_timer(timer: P::Timer, names: &Renaming) -> P::Timer {
+        P::renamed_timer(timer, names)
+    }
+
+    fn renamed_stored(stored: &P::Stored, names: &Renaming) -> P::Stored {
+        P::renamed_stored(stored, names)
     }
 }
 

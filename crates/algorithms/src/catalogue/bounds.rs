@@ -7,6 +7,8 @@ pub struct Bounds {
     pub n: u32,
     /// How often each asks, or calls.
     pub requests: u8,
+    /// How many of them do: the first ones; `None` for all.
+    pub askers: Option<u32>,
     /// Whether messages of one channel can overtake each other.
     pub is_unordered: bool,
     /// In how many ticks a message has arrived; `None` where time is not counted.
@@ -31,6 +33,7 @@ impl Bounds {
         Self {
             n,
             requests,
+            askers: None,
             is_unordered: false,
             sync: None,
             beat: None,
@@ -40,6 +43,12 @@ impl Bounds {
             timeouts: None,
             is_large: false,
         }
+    }
+
+    /// The same, where only so many of them ask: the first ones.
+    #[must_use]
+    pub const fn by(self, askers: u32) -> Self {
+        Self { askers: Some(askers), ..self }
     }
 
     /// The same, with channels that keep no order.

@@ -30,7 +30,9 @@
 use core::time::Duration;
 
 use conclave_core::detector::{Command, Notice};
-use conclave_core::{Effects, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View};
+use conclave_core::{
+    Effects, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, SeatSet, Start, View,
+};
 
 use crate::catalogue::{Bounds, Entry, Needs, Promises, Setting, Timing};
 
@@ -137,6 +139,19 @@ impl Protocol for Heartbeat {
             Input::Message { from, message: Message::Beat } => self.hear_of(from, out),
             Input::Command(command) => match command {},
             Input::Detector(_) => out.rule("has no use for this"),
+        }
+    }
+
+    /// All are interchangeable: each beats to all others, and each silence has a timer of its own.
+    fn renamed(&self, names: &Renaming) -> Option<Self> {
+        let (me, suspects) = (names.id(self.me), names.set(&self.suspects));
+        Some(Self { me, view: self.view.clone(), config: self.config, suspects })
+    }
+
+    fn renamed_timer(timer: Timer, names: &Renaming) -> Timer {
+        match timer {
+            Timer::Beat => Timer::Beat,
+            Timer::Silence(other) => Timer::Silence(names.id(other)),
         }
     }
 }

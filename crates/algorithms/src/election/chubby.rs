@@ -70,7 +70,7 @@ use core::time::Duration;
 
 use conclave_core::election::{Command, Notice, Term, Version};
 use conclave_core::{
-    Arrival, Effects, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+    Arrival, Effects, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, SeatSet, Start, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting};
@@ -435,6 +435,35 @@ impl Protocol for Chubby {
             (Role::Follower, Promise::To(other)) if self.told == Told::Electing => vec![other],
             _ => Vec::new(),
         }
+    }
+
+    /// All servers are interchangeable: votes go to whoever asks first in a term, majorities are
+    /// counted, and what is compared is terms and versions.
+    fn renamed(&self, names: &Renaming) -> Option<Self> {
+        let mut server = self.clone();
+        server.me = names.id(self.me);
+        server.stored = Self::renamed_stored(&self.stored, names);
+        if let Promise::To(whom) = &mut server.promise {
+            *whom = names.id(*whom);
+        }
+        if let Told::Elected(leader, _) = &mut server.told {
+            *leader = names.id(*leader);
+        }
+        match &mut server.role {
+            Role::Follower => {}
+            Role::Candidate { votes, .. } => *votes = names.set(votes),
+            Role::Master(master) => {
+                for round in master.open.values_mut() {
+                    round.answers = names.set(&round.answers);
+                }
+                master.stored_by = names.set(&master.stored_by);
+            }
+        }
+        Some(server)
+    }
+
+    fn renamed_stored(stored: &Stored, names: &Renaming) -> Stored {
+        Stored { vote: stored.vote.map(|id| names.id(id)), ..*stored }
     }
 }
 

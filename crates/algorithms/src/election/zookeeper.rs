@@ -62,7 +62,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use conclave_core::election::{Command, Notice, Term};
-use conclave_core::{Effects, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View};
+use conclave_core::{
+    Effects, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, SeatSet, Start, View,
+};
 
 use crate::catalogue::{Bounds, Cost, Entry as About, Measure, Needs, Promises, Setting};
 use crate::mutex::central::COORDINATOR;
@@ -454,6 +456,43 @@ impl Protocol for ZooKeeper {
             Standing::Waiting { .. } if candidate.told == Told::Electing => vec![self.config.store],
             _ => Vec::new(),
         }
+    }
+
+    /// Candidates are interchangeable: the line goes by numbers, which the store gives in the order
+    /// in which they ask, and majorities are counted. The store keeps its name.
+    fn renamed(&self, names: &Renaming) -> Option<Self> {
+        let mut process = self.clone();
+        process.me = names.id(self.me);
+        match &mut process.role {
+            Role::Store(store) => {
+                for entry in store.line.values_mut() {
+                    entry.owner = names.id(entry.owner);
+                }
+                let sessions = core::mem::take(&mut store.sessions).into_iter();
+                store.sessions = sessions.map(|(id, session)| (names.id(id), session)).collect();
+            }
+            Role::Candidate(candidate) => {
+                candidate.stored = Self::renamed_stored(&candidate.stored, names);
+                if let Told::Elected(leader, _) = &mut candidate.told {
+                    *leader = names.id(*leader);
+                }
+                if let Standing::Claiming { acks, .. } = &mut candidate.standing {
+                    *acks = names.set(acks);
+                }
+            }
+        }
+        Some(process)
+    }
+
+    fn renamed_timer(timer: Timer, names: &Renaming) -> Timer {
+        match timer {
+            Timer::Session(owner) => Timer::Session(names.id(owner)),
+            own => own,
+        }
+    }
+
+    fn renamed_stored(stored: &Stored, names: &Renaming) -> Stored {
+        Stored { claimant: stored.claimant.map(|id| names.id(id)), ..*stored }
     }
 }
 

@@ -37,7 +37,7 @@ use alloc::vec::Vec;
 
 use conclave_core::mutex::{Command, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Start,
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, Start,
 };
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
@@ -266,6 +266,22 @@ impl Protocol for Central {
             Role::Coordinator { holder, .. } => holder.iter().copied().collect(),
             Role::Client { .. } => Vec::new(),
         }
+    }
+
+    /// Clients are interchangeable: they are served in the order in which they ask, and whoever
+    /// asks at once is a matter of arrival. The coordinator keeps its name.
+    fn renamed(&self, names: &Renaming) -> Option<Self> {
+        let role = match &self.role {
+            Role::Coordinator { answers, holder, queue } => Role::Coordinator {
+                answers: *answers,
+                holder: holder.map(|id| names.id(id)),
+                queue: queue.iter().map(|&id| names.id(id)).collect(),
+            },
+            &Role::Client { coordinator, state } => {
+                Role::Client { coordinator: names.id(coordinator), state }
+            }
+        };
+        Some(Self { fence: self.fence, role })
     }
 }
 

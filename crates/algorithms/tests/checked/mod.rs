@@ -103,6 +103,7 @@ impl Bounds {
         C: Client<P>,
     {
         let setup = Setup::<P, C> {
+            interchangeable: Vec::new(),
             view: &self.view,
             config,
             promises,
@@ -117,6 +118,7 @@ impl Bounds {
             bounds: self.ends,
         };
         conclave_check::check(&setup, &self.options, &mut |_| ControlFlow::Continue(()))
+            .expect("nothing is renamed")
     }
 }
 

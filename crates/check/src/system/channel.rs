@@ -1,6 +1,6 @@
 //! What is on its way from one process to another.
 
-use conclave_core::{Message, Phase};
+use conclave_core::{Message, Phase, Renaming};
 use smallvec::SmallVec;
 
 use super::table::{PartId, Table};
@@ -113,6 +113,15 @@ impl<M: Message> Wires<M> {
     /// The place of the message with that tag.
     pub(crate) fn place(&self, channel: &Channel<M>, tag: u16) -> Option<usize> {
         (0..channel.0.len()).find(|&place| self.tag(channel, place) == tag)
+    }
+}
+
+impl<M: Message> Channel<M> {
+    /// The same among others by other names.
+    pub(crate) fn renamed(&self, names: &Renaming) -> Self {
+        let renamed =
+            |it: &InFlight<M>| InFlight { message: it.message.renamed(names), left: it.left };
+        Self(self.0.iter().map(renamed).collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use conclave_core::{Protocol, Seat, detector, election, mutex};
+use conclave_core::{Protocol, Renaming, Seat, detector, election, mutex};
 
 /// What applications ask of their processes.
 pub trait Client<P: Protocol>: Sync {
@@ -24,6 +24,11 @@ pub trait Client<P: Protocol>: Sync {
 
     /// It dies with its process; what it has not asked for yet, it asks for when it is back.
     fn crashed(&self, state: &mut Self::State);
+
+    /// The same among others by other names, if it remembers any.
+    fn renamed(&self, state: &Self::State, _: &Renaming) -> Self::State {
+        state.clone()
+    }
 
     /// Whether it waits for something that must come.
     fn waits(&self, state: &Self::State) -> bool;

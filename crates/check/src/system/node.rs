@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-use conclave_core::{Arrival, Effect, Effects, Input, Protocol, Seat, Start};
+use conclave_core::{Arrival, Effect, Effects, Input, Protocol, Renaming, Seat, Start};
 use conclave_observe::{Observable, What};
 use smallvec::SmallVec;
 
@@ -104,6 +104,27 @@ where
             timer.after = timer.after.saturating_sub(1);
             timer.at_most = timer.at_most.saturating_sub(1);
         }
+    }
+
+    /// The same among others by other names, if names mean no more than that.
+    pub(crate) fn renamed<C>(&self, names: &Renaming, client: &C) -> Option<Self>
+    where
+        C: Client<P, State = S>,
+    {
+        let renamed =
+            |timer: &Timer<_>| Timer { name: P::renamed_timer(timer.name, names), ..*timer };
+        let mut timers: SmallVec<[_; 4]> = self.timers.iter().map(renamed).collect();
+        timers.sort_by_key(|timer| timer.name);
+        Some(Self {
+            seat: names.seat(self.seat),
+            process: match &self.process {
+                Some(process) => Some(process.renamed(names)?),
+                None => None,
+            },
+            client: client.renamed(&self.client, names),
+            timers,
+            stored: self.stored.as_ref().map(|stored| P::renamed_stored(stored, names)),
+        })
     }
 
     fn perform<C: Client<P, State = S>>(

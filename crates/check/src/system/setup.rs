@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conclave_core::{ProcessId, Promises, Protocol, View};
+use conclave_core::{ProcessId, Promises, Protocol, Seat, View};
 
 /// A system of processes, what they are asked to do, and what can happen to them.
 #[derive(Clone, Debug)]
@@ -29,6 +29,9 @@ pub struct Setup<'a, P: Protocol, C> {
     pub expected_kinds: u32,
     /// What else is bounded, so that there is an end.
     pub bounds: Bounds,
+    /// Who can take each other's names without a difference, so that states that differ by no more
+    /// are one; if nobody can, all states are told apart.
+    pub interchangeable: Vec<Seat>,
 }
 
 /// Whether channels keep the order.

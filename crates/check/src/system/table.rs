@@ -50,6 +50,11 @@ impl<T, I> Hot<T, I> {
     pub(crate) fn value(&self) -> &T {
         &self.part.value
     }
+
+    /// The part itself, to be kept while more are taken in.
+    pub(crate) fn part(&self) -> Arc<Part<T, I>> {
+        Arc::clone(&self.part)
+    }
 }
 
 impl<T: Hash + Eq, I> Table<T, I> {

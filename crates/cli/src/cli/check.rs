@@ -17,7 +17,7 @@ pub struct CheckArgs {
     #[arg(required_unless_present = "all")]
     pub algorithm: Option<String>,
     /// Check every algorithm within the bounds it is known for, and print one table
-    #[arg(long, conflicts_with_all = ["algorithm", "n", "ids", "requests", "time", "no_fifo", "crashes", "returns", "losses", "duplications", "terms", "timeouts", "unfair", "trace", "svg", "dump", "explain"])]
+    #[arg(long, conflicts_with_all = ["algorithm", "n", "ids", "requests", "askers", "time", "no_fifo", "crashes", "returns", "losses", "duplications", "terms", "timeouts", "unfair", "symmetry", "trace", "svg", "dump", "explain"])]
     pub all: bool,
     /// Of all, leave out what takes minutes
     #[arg(long)]
@@ -37,6 +37,9 @@ pub struct CheckArgs {
     /// How often each asks for the lock, or calls an election [default: 2 and 1]
     #[arg(long, value_name = "COUNT")]
     pub requests: Option<u8>,
+    /// Who asks or calls [default: everybody]
+    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id)]
+    pub askers: Option<Vec<u32>>,
     /// How time passes: async (a timer may run out as soon as it is set) or sync:D (in ticks of
     /// 1ms; a message takes at most D, a timer runs out at its tick) [default: what the algorithm
     /// needs]
@@ -81,7 +84,7 @@ pub struct CheckArgs {
     pub unfair: Vec<Unfair>,
     /// Take states that differ in nothing but names for one, where names mean nothing; with
     /// --safety
-    #[arg(help_heading = "Search", long, requires = "safety")]
+    #[arg(help_heading = "Search", long, requires = "safety", conflicts_with = "dump")]
     pub symmetry: bool,
     /// Keep whole states instead of fingerprints of 128 bits
     #[arg(help_heading = "Search", long)]

@@ -11,10 +11,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use conclave_algorithms::catalogue::{self, Promises, Setting};
 use conclave_algorithms::quorum::Construction;
-use conclave_check::system::{Bounds, Channels, Deed, Faults, Flaw, Premise, TimeModel};
+use conclave_check::system::{
+    Asymmetry, Bounds, Channels, Deed, Faults, Flaw, INTERCHANGEABLE_MAX, Premise, TimeModel,
+};
 use conclave_check::{Fairness, Finding, Limit, Progress as Far, Step, Verdict};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
@@ -83,6 +85,13 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
     if args.requests.is_some() && entry.promises == Promises::Detector {
         bail!("nobody asks a detector for anything; leave --requests out");
     }
+    if let Some(askers) = &args.askers {
+        let askers: Vec<ProcessId> = askers.iter().copied().map(ProcessId).collect();
+        if let Some(stranger) = askers.iter().find(|&&id| plan.clients.seat(id).is_none()) {
+            bail!("process {stranger} does not take part; --askers are some of those who do");
+        }
+        plan.askers = Some(askers);
+    }
     plan.set_time(args.time.unwrap_or(plan.time));
     args.timing.check_fit(entry)?;
     plan.timing = args.timing.timing(Time::of(plan.timing.bound));
@@ -98,6 +107,7 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
         bail!("{name} has no terms; leave --terms out, or choose chubby or zookeeper");
     }
     plan.bounds = Bounds { terms, timeouts };
+    plan.symmetry = args.symmetry;
     let options = &mut plan.options;
     options.liveness = !args.safety;
     options.is_exact = args.exact;
@@ -126,8 +136,29 @@ fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Du
         } else {
             ControlFlow::Continue(())
         }
+    });
+    let searched = searched.map_err(|error| match error.downcast_ref() {
+        Some(&asymmetry) => no_symmetry(plan.entry.name, asymmetry),
+        None => error,
     })?;
     Ok((searched, progress.elapsed()))
+}
+
+/// Why states cannot be told apart up to names only, and what would be right.
+fn no_symmetry(name: &str, why: Asymmetry) -> anyhow::Error {
+    match why {
+        Asymmetry::Names => anyhow!(
+            "{name} goes by ids or seats: its processes are not interchangeable; leave --symmetry \
+             out"
+        ),
+        Asymmetry::TooMany => anyhow!(
+            "the names of more than {INTERCHANGEABLE_MAX} can be given in too many ways; choose a \
+             smaller -n, or leave --symmetry out"
+        ),
+        Asymmetry::Start | Asymmetry::Rule | Asymmetry::Liveness => {
+            anyhow!("{name}: {why}; leave --symmetry out")
+        }
+    }
 }
 
 fn how_far(far: &Far, elapsed: Duration) -> String {
@@ -250,16 +281,24 @@ fn steps(many: usize) -> String {
     count(many as u64, "step", "steps")
 }
 
+/// Who asks how often, in words.
+fn asked(plan: &SearchPlan, one: &str, more: &str) -> String {
+    let many = count(plan.requests.into(), one, more);
+    match &plan.askers {
+        None => format!("{many} each"),
+        Some(ids) => {
+            let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+            format!("{many} by {}", ids.join(" and "))
+        }
+    }
+}
+
 /// What is bounded, in words.
 fn bounds(plan: &SearchPlan) -> Vec<String> {
     let mut words = Vec::new();
     match plan.entry.promises {
-        Promises::Mutex { .. } => {
-            words.push(format!("{} each", count(plan.requests.into(), "request", "requests")));
-        }
-        Promises::Election { .. } => {
-            words.push(format!("{} each", count(plan.requests.into(), "call", "calls")));
-        }
+        Promises::Mutex { .. } => words.push(asked(plan, "request", "requests")),
+        Promises::Election { .. } => words.push(asked(plan, "call", "calls")),
         Promises::Detector => {}
     }
     let Faults { crashes, returns, losses, duplications } = plan.faults;
@@ -314,7 +353,8 @@ fn print(
     }
     let Far { distinct, generated, depth, .. } = finding.progress;
     let (states, generated) = (grouped(distinct), grouped(generated));
-    writeln!(out, "  searched   {states} states, {generated} generated, depth {depth}")?;
+    let up_to = if plan.symmetry { ", up to renaming" } else { "" };
+    writeln!(out, "  searched   {states} states, {generated} generated, depth {depth}{up_to}")?;
     let seen = finding.premises.iter().filter(|(premise, count)| {
         *count > 0 || matches!(premise, Premise::TwoWait | Premise::Served)
     });
@@ -370,6 +410,7 @@ fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &str)
         "bytes": bytes,
         "threads": plan.options.threads,
         "exact": plan.options.is_exact,
+        "symmetry": plan.symmetry,
         "collisions": finding.collisions,
         "premises": premises,
         "counterexample": finding.counterexample.as_ref().map(|found| json!({

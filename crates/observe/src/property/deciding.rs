@@ -6,7 +6,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::Seat;
+use conclave_core::{Renaming, Seat};
 
 use crate::{Event, Time, What};
 
@@ -85,6 +85,20 @@ impl Deciding {
     #[inline]
     pub fn on_quiet(&mut self) -> Option<Wave> {
         if self.undecided > 0 { None } else { self.election.take() }
+    }
+
+    /// The same of others by other names.
+    #[must_use]
+    pub fn renamed(&self, names: &Renaming) -> Self {
+        let knows: Vec<Option<Seat>> =
+            self.knows.iter().map(|leader| leader.map(|seat| names.seat(seat))).collect();
+        Self {
+            is_undecided: names.rows(&self.is_undecided),
+            undecided: self.undecided,
+            knows: names.rows(&knows),
+            is_down: names.rows(&self.is_down),
+            election: self.election,
+        }
     }
 
     /// The election that is under way, if one is.

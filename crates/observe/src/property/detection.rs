@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::{Seat, SeatSet};
+use conclave_core::{Renaming, Seat, SeatSet};
 
 use crate::measure::Histogram;
 use crate::{Event, Time, What};
@@ -120,6 +120,21 @@ impl Suspicions {
     /// The first suspicion of somebody who was up, if there was one.
     pub fn broken(&self) -> Option<WrongSuspicion> {
         self.broken
+    }
+
+    /// The same of others by other names.
+    #[must_use]
+    pub fn renamed(&self, names: &Renaming) -> Self {
+        let suspects: Vec<SeatSet> = self.suspects.iter().map(|set| names.set(set)).collect();
+        Self {
+            suspects: names.rows(&suspects),
+            is_down: names.rows(&self.is_down),
+            broken: self.broken.map(|WrongSuspicion { at, seat, whom }| WrongSuspicion {
+                at,
+                seat: names.seat(seat),
+                whom: names.seat(whom),
+            }),
+        }
     }
 
     /// How many suspect that one.

@@ -1,6 +1,6 @@
 //! Fences: every entry gets a higher number than all before it.
 
-use conclave_core::{Fence, Seat};
+use conclave_core::{Fence, Renaming, Seat};
 
 use crate::{Event, Time, What};
 
@@ -37,6 +37,13 @@ impl Fences {
     /// What broke it, if anything did.
     pub fn broken(&self) -> Option<FenceFell> {
         self.broken
+    }
+
+    /// The same of others by other names.
+    #[must_use]
+    pub fn renamed(&self, names: &Renaming) -> Self {
+        let broken = self.broken.map(|it| FenceFell { seat: names.seat(it.seat), ..it });
+        Self { broken, ..self.clone() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use conclave_core::Seat;
+use conclave_core::{Renaming, Seat};
 
 use crate::{Event, Time, What};
 
@@ -43,6 +43,19 @@ impl MutualExclusion {
     /// What broke it, if anything did.
     pub fn broken(&self) -> Option<TwoHolders> {
         self.broken
+    }
+
+    /// The same of others by other names.
+    #[must_use]
+    pub fn renamed(&self, names: &Renaming) -> Self {
+        Self {
+            holders: self.holders.iter().map(|&seat| names.seat(seat)).collect(),
+            broken: self.broken.map(|TwoHolders { at, inside, entered }| TwoHolders {
+                at,
+                inside: names.seat(inside),
+                entered: names.seat(entered),
+            }),
+        }
     }
 
     /// Who is in.

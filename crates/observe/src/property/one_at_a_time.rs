@@ -6,7 +6,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::Seat;
+use conclave_core::{Renaming, Seat};
 
 use crate::{Event, Time, What};
 
@@ -81,6 +81,22 @@ impl OneAtATime {
     /// What broke it, if anything did.
     pub fn broken(&self) -> Option<TwoLeaders> {
         self.broken
+    }
+
+    /// The same of others by other names.
+    #[must_use]
+    pub fn renamed(&self, names: &Renaming) -> Self {
+        Self {
+            leads: names.rows(&self.leads),
+            is_paused: names.rows(&self.is_paused),
+            active: self.active.iter().map(|&seat| names.seat(seat)).collect(),
+            overlap_since: self.overlap_since,
+            broken: self.broken.map(|TwoLeaders { at, first, second }| TwoLeaders {
+                at,
+                first: names.seat(first),
+                second: names.seat(second),
+            }),
+        }
     }
 }
 

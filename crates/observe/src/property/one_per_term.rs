@@ -2,8 +2,8 @@
 
 use alloc::collections::BTreeMap;
 
-use conclave_core::Seat;
 use conclave_core::election::Term;
+use conclave_core::{Renaming, Seat};
 
 use crate::{Event, Time, What};
 
@@ -46,6 +46,20 @@ impl OnePerTerm {
     /// What broke it, if anything did.
     pub fn broken(&self) -> Option<TwoInATerm> {
         self.broken
+    }
+
+    /// The same of others by other names.
+    #[must_use]
+    pub fn renamed(&self, names: &Renaming) -> Self {
+        Self {
+            leaders: self.leaders.iter().map(|(&term, &seat)| (term, names.seat(seat))).collect(),
+            broken: self.broken.map(|it| TwoInATerm {
+                told: names.seat(it.told),
+                first: names.seat(it.first),
+                second: names.seat(it.second),
+                ..it
+            }),
+        }
     }
 
     /// How many terms had a leader.

@@ -1,0 +1,82 @@
+//! What a search says of states and steps: what is wrong, and what a proof rests on.
+
+use conclave_observe::Breach;
+
+use crate::FlawCode;
+
+/// What can be wrong with a state, or with a step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Flaw {
+    /// A promise is broken.
+    Breach(Breach),
+    /// Somebody waits, and nothing has to happen any more.
+    Deadlock,
+    /// The same, after a fault.
+    Stalled,
+    /// A process broke its own invariant.
+    Invariant,
+    /// Somebody waits for ever, though things happen.
+    Starved,
+}
+
+const FLAWS: [Flaw; 11] = [
+    Flaw::Breach(Breach::TwoHolders),
+    Flaw::Breach(Breach::FenceFell),
+    Flaw::Breach(Breach::WrongLeader),
+    Flaw::Breach(Breach::Disagreement),
+    Flaw::Breach(Breach::TwoInATerm),
+    Flaw::Breach(Breach::TwoLeaders),
+    Flaw::Breach(Breach::WrongSuspicion),
+    Flaw::Deadlock,
+    Flaw::Stalled,
+    Flaw::Invariant,
+    Flaw::Starved,
+];
+
+impl Flaw {
+    #[allow(clippy::cast_possible_truncation, reason = "there are eleven")]
+    pub(crate) fn code(self) -> FlawCode {
+        FLAWS.iter().position(|&flaw| flaw == self).unwrap_or(0) as FlawCode
+    }
+
+    pub(crate) fn of(code: FlawCode) -> Self {
+        FLAWS[usize::from(code)]
+    }
+}
+
+/// What proofs rest on, beside the kinds of messages: how often it was seen.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Premise {
+    /// States in which two or more wait at once.
+    TwoWait,
+    /// States in which all applications have had what they wanted, and nobody waits.
+    Finished,
+    /// Steps in which somebody enters, is told who leads, or comes to suspect somebody.
+    Served,
+    /// Steps in which a process dies.
+    Crashed,
+    /// Steps beyond a bound, which were not followed.
+    Beyond,
+    /// Timers that were set to what is no whole number of ticks.
+    Rounded,
+    /// Steps in which a message of this kind is sent.
+    Sent(usize),
+}
+
+/// How many there are beside the kinds of messages.
+pub(crate) const PREMISES: usize = 6;
+
+impl Premise {
+    /// Its number among all that are counted.
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::TwoWait => 0,
+            Self::Finished => 1,
+            Self::Served => 2,
+            Self::Crashed => 3,
+            Self::Beyond => 4,
+            Self::Rounded => 5,
+            Self::Sent(kind) => PREMISES + kind,
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! States that differ in nothing but the names of interchangeable processes are one.
+//!
+//! Of all that a state becomes by renaming, the one with the smallest fingerprint stands for all.
+//! Parts are renamed once and remembered, so to rename a state is to look its parts up.
+//!
+//! Nobody has to be believed that names mean nothing. Three things are looked at as the search goes
+//! on, in every part of every state that it finds and for every renaming:
+//!
+//! 1. the first state stays what it is;
+//! 2. to be renamed twice is to be renamed once, by both, and no renaming changes who waits, who
+//!    has to do something and what is broken;
+//! 3. what comes of the renamed input to the renamed process is what comes of it by the old names,
+//!    renamed; and so it is with what the judge makes of news.
+//!
+//! All else that a step does goes by channels and counts and knows no names. So whatever leads from
+//! a state to another leads, renamed, from the one renamed to the other renamed: each state that
+//! can be reached is a renaming of one that is found, and what is found can be reached. A `renamed`
+//! that forgets something, or a rule that compares ids, ends the search with an [`Asymmetry`].
+
+use std::sync::OnceLock;
+
+use conclave_core::{Message, Protocol, Renaming, Seat};
+use conclave_observe::Observable;
+
+use super::channel::EMPTY;
+use super::table::PartId;
+use super::{Cause, Client, Hand, NO_NEWS, News, Outcome, Places, Setup, System};
+use crate::{Fingerprint, Model, Step, Successors, Worker};
+
+/// So many can be renamed into each other: their renamings are 720.
+pub const INTERCHANGEABLE_MAX: usize = 6;
+
+/// Why states cannot be taken for one that differ in nothing but names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Asymmetry {
+    /// The processes say so, or what they promise.
+    #[error("names mean something to the processes: they are not interchangeable")]
+    Names,
+    /// They do not start alike.
+    #[error("the processes do not start alike: they are not interchangeable")]
+    Start,
+    /// A renaming does not keep what it must keep.
+    #[error("a renamed process does not do the same by the new names")]
+    Rule,
+    /// What happens at last is not judged up to renaming: who waits would not stay who it is.
+    #[error("only what must never happen can be judged up to renaming")]
+    Liveness,
+    /// There are too many renamings.
+    #[error("more than {INTERCHANGEABLE_MAX} have too many renamings")]
+    TooMany,
+}
+
+/// All renamings of the interchangeable.
+pub(crate) struct Group {
+    /// The first changes nothing.
+    renamings: Vec<Renaming>,
+    /// By renaming: each trade of two names, and which renaming this one and then that trade is.
+    /// All renamings are such trades in a row.
+    trades: Vec<Vec<(usize, usize)>>,
+    /// By renaming and place in a state: where what stands there goes.
+    places: Vec<Vec<usize>>,
+    /// What was found to depend on names.
+    asymmetry: OnceLock<Asymmetry>,
+}
+
+/// What one thread knows of how parts are renamed.
+pub(crate) struct Orbits {
+    nodes: Images,
+    channels: Images,
+    watches: Images,
+    /// A state that is being renamed.
+    row: Vec<u32>,
+}
+
+/// By part and renaming: what it becomes.
+struct Images {
+    /// How many renamings there are.
+    many: usize,
+    parts: Vec<(PartId, Fingerprint)>,
+    /// By part: whether it is known, and that renamings of it follow each other.
+    is_sound: Vec<bool>,
+}
+
+const UNKNOWN: (PartId, Fingerprint) = (PartId::MAX, Fingerprint(0));
+
+impl Group {
+    fn new(view: &conclave_core::View, seats: &[Seat], places: Places) -> Self {
+        let renamings = Renaming::all(view, seats);
+        let place_of = |names: &Renaming| renamings.iter().position(|it| it == names);
+        let trade = |pair: &[Seat]| {
+            let mut to: Vec<Seat> = (0..view.len()).map(Seat::at).collect();
+            to.swap(pair[0].index(), pair[1].index());
+            place_of(&Renaming::new(view, to)?)
+        };
+        let pairs: Vec<usize> = seats.windows(2).filter_map(trade).collect();
+        let then = |one: &Renaming, trade: usize| {
+            let both = place_of(&one.then(&renamings[trade]));
+            (trade, both.expect("they are a group"))
+        };
+        let trades = renamings
+            .iter()
+            .map(|one| pairs.iter().map(|&trade| then(one, trade)).collect())
+            .collect();
+        let moved = |names: &Renaming| {
+            let seats = (0..places.members).map(|seat| names.seat(Seat::at(seat)).index());
+            let pairs = places.pairs();
+            let channels = pairs.map(|(a, b)| places.channel(names.seat(a), names.seat(b)));
+            seats.chain(channels).chain([places.watch(), places.left()]).collect()
+        };
+        let places = renamings.iter().map(moved).collect();
+        Self { renamings, trades, places, asymmetry: OnceLock::new() }
+    }
+
+    fn note(&self, asymmetry: Asymmetry) {
+        // Another thread may have found another.
+        let _ = self.asymmetry.set(asymmetry);
+    }
+}
+
+impl Orbits {
+    pub(crate) fn new(group: &Group) -> Self {
+        let images =
+            || Images { many: group.renamings.len(), parts: Vec::new(), is_sound: Vec::new() };
+        Self { nodes: images(), channels: images(), watches: images(), row: Vec::new() }
+    }
+}
+
+impl Images {
+    #[inline]
+    fn at(&self, part: PartId, renaming: usize) -> (PartId, Fingerprint) {
+        self.parts[part as usize * self.many + renaming]
+    }
+
+    /// Makes sure that it is known what a part becomes.
+    #[inline]
+    fn know(
+        &mut self,
+        part: PartId,
+        group: &Group,
+        rename: impl FnMut(PartId, &Renaming) -> Result<(PartId, Fingerprint), Asymmetry>,
+    ) {
+        if self.is_sound.get(part as usize) != Some(&true) {
+            self.learn(part, group, rename);
+        }
+    }
+
+    #[cold]
+    fn learn(
+        &mut self,
+        part: PartId,
+        group: &Group,
+        mut rename: impl FnMut(PartId, &Renaming) -> Result<(PartId, Fingerprint), Asymmetry>,
+    ) {
+        let (row, at) = (part as usize, part as usize * self.many);
+        if row >= self.is_sound.len() {
+            self.is_sound.resize(row + 1, false);
+            self.parts.resize((row + 1) * self.many, UNKNOWN);
+        }
+        for (image, names) in self.parts[at..at + self.many].iter_mut().zip(&group.renamings) {
+            *image = rename(part, names).unwrap_or_else(|asymmetry| {
+                group.note(asymmetry);
+                (part, Fingerprint(0))
+            });
+        }
+        for (first, trades) in group.trades.iter().enumerate() {
+            let (image, _) = self.at(part, first);
+            for &(trade, both) in trades {
+                if rename(image, &group.renamings[trade]) != Ok(self.at(part, both)) {
+                    group.note(Asymmetry::Rule);
+                }
+            }
+        }
+        if self.at(part, 0).0 != part {
+            group.note(Asymmetry::Rule);
+        }
+        self.is_sound[row] = true;
+    }
+}
+
+impl<'a, P, C> System<'a, P, C>
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    C: Client<P>,
+{
+    /// Makes ready what is to be searched up to renaming, if the processes start alike.
+    pub fn reduced(setup: &'a Setup<'a, P, C>) -> Result<Self, Asymmetry> {
+        if setup.interchangeable.len() > INTERCHANGEABLE_MAX {
+            return Err(Asymmetry::TooMany);
+        }
+        let mut system = Self::new(setup);
+        system.group = Some(Group::new(setup.view, &setup.interchangeable, system.places));
+        system.worker().begin(&mut Successors::new(system.width(), 1));
+        system.asymmetry().map_or(Ok(()), Err)?;
+        Ok(system)
+    }
+
+    /// What was found to depend on names, so that nothing that was found counts.
+    pub fn asymmetry(&self) -> Option<Asymmetry> {
+        self.group.as_ref()?.asymmetry.get().copied()
+    }
+
+    /// A way that was found up to renaming, as one that the processes can go.
+    ///
+    /// From each state on it, some step leads to one that is called like the next on the way found:
+    /// that step is taken.
+    pub(crate) fn really(&self, path: &[Step]) -> Result<Vec<Step>, Asymmetry> {
+        let mut hand = self.hand();
+        let mut out = Successors::new(self.width(), 1);
+        hand.begin(&mut out);
+        let first = out.take().next().ok_or(Asymmetry::Start)?;
+        let (mut found, mut real) = (first.clone(), first);
+        let mut steps = Vec::new();
+        for &step in path {
+            hand.expand(&found.words, found.print, &mut out);
+            found = out.take().find(|next| next.step == step).ok_or(Asymmetry::Rule)?;
+            let orbits = hand.orbits.take();
+            hand.expand(&real.words, real.print, &mut out);
+            hand.orbits = orbits;
+            let mut next = out.take().filter(|next| next.flaw == found.flaw);
+            let is_called_so = |next: &crate::model::Taken| {
+                hand.begin_row(&next.words);
+                hand.rename_to_least(next.print);
+                hand.row == found.words
+            };
+            real = next.find(is_called_so).ok_or(Asymmetry::Rule)?;
+            steps.push(real.step);
+        }
+        Ok(steps)
+    }
+}
+
+impl<P, C> Hand<'_, P, C>
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    C: Client<P>,
+{
+    /// Makes sure that it is known what each part of the row becomes.
+    fn know_row(&mut self, orbits: &mut Orbits, group: &Group) {
+        let places = self.system.places;
+        for place in 0..places.members {
+            self.know_node(orbits, group, self.row[place]);
+        }
+        let system = self.system;
+        for place in places.members..places.watch() {
+            orbits.channels.know(self.row[place], group, |id, names| {
+                let table = &system.wires.channels;
+                let renamed = self.channels.part(table, id).value().renamed(names);
+                let renamed = system.wires.channel(renamed);
+                Ok((renamed, self.channels.part(table, renamed).print))
+            });
+        }
+        self.know_watch(orbits, group, self.row[places.watch()]);
+    }
+
+    fn know_node(&mut self, orbits: &mut Orbits, group: &Group, node: PartId) {
+        let (system, nodes) = (self.system, &mut self.nodes);
+        orbits.nodes.know(node, group, |id, names| {
+            let part = nodes.part(&system.nodes, id).part();
+            let renamed = part.value.renamed(names, &system.setup.client);
+            let id = system.node(renamed.ok_or(Asymmetry::Names)?);
+            let renamed = nodes.part(&system.nodes, id);
+            let what = |it: &super::NodeInfo| (it.asks, it.is_up, it.waits, it.is_done);
+            let is_alike = what(&part.info) == what(&renamed.info);
+            is_alike.then_some((id, renamed.print)).ok_or(Asymmetry::Rule)
+        });
+    }
+
+    fn know_watch(&mut self, orbits: &mut Orbits, group: &Group, watch: PartId) {
+        let (system, watches) = (self.system, &mut self.watches);
+        orbits.watches.know(watch, group, |id, names| {
+            let part = watches.part(&system.watches, id).part();
+            let id = system.watch(part.value.renamed(names).ok_or(Asymmetry::Names)?);
+            let renamed = watches.part(&system.watches, id);
+            let waits = (0..system.places.members).map(Seat::at);
+            let waits = waits.filter(|seat| part.info.pending >> seat.0 & 1 != 0);
+            let waits = waits.fold(0, |mask, seat| mask | 1 << names.seat(seat).0);
+            let is_alike = (part.info.breach, waits) == (renamed.info.breach, renamed.info.pending);
+            is_alike.then_some((id, renamed.print)).ok_or(Asymmetry::Rule)
+        });
+    }
+
+    /// Renames the state that was made to the one that stands for all it can become.
+    pub(super) fn rename_to_least(&mut self, print: Fingerprint) -> Fingerprint {
+        let (Some(group), Some(mut orbits)) = (&self.system.group, self.orbits.take()) else {
+            return print;
+        };
+        self.know_row(&mut orbits, group);
+        let places = self.system.places;
+        let (channels, watch) = (places.members..places.watch(), places.watch());
+        // What every renaming leaves alone: channels are empty until something is put there.
+        let (_, empty) = orbits.channels.at(EMPTY, 0);
+        let mut bare = Fingerprint::default();
+        channels.clone().for_each(|place| bare.add(place, empty));
+        bare.add(places.left(), Fingerprint::of_number(self.row[places.left()]));
+        let print_of = |renaming: usize| {
+            let (moved, mut print) = (&group.places[renaming], bare);
+            for (&to, &node) in moved.iter().zip(&self.row[..places.members]) {
+                print.add(to, orbits.nodes.at(node, renaming).1);
+            }
+            for place in channels.clone().filter(|&place| self.row[place] != EMPTY) {
+                print.change(moved[place], empty, orbits.channels.at(self.row[place], renaming).1);
+            }
+            print.add(watch, orbits.watches.at(self.row[watch], renaming).1);
+            print
+        };
+        let others = (1..group.renamings.len()).map(|renaming| (print_of(renaming), renaming));
+        let (least, renaming) = others.chain([(print, 0)]).min().unwrap_or((print, 0));
+        if renaming != 0 {
+            self.rename_row(&mut orbits, group, renaming);
+            self.know_row(&mut orbits, group);
+        }
+        self.orbits = Some(orbits);
+        least
+    }
+
+    /// Renames the row, of which all parts are known.
+    fn rename_row(&mut self, orbits: &mut Orbits, group: &Group, renaming: usize) {
+        let places = self.system.places;
+        orbits.row.clone_from(&self.row);
+        for (place, &to) in group.places[renaming].iter().enumerate().take(places.left()) {
+            let images = match place {
+                _ if place < places.members => &orbits.nodes,
+                _ if place < places.watch() => &orbits.channels,
+                _ => &orbits.watches,
+            };
+            orbits.row[to] = images.at(self.row[place], renaming).0;
+        }
+        std::mem::swap(&mut self.row, &mut orbits.row);
+    }
+
+    /// Looks whether the first state stays what it is by any name.
+    pub(super) fn begins_the_same_by_any_name(&mut self) {
+        let (Some(group), Some(mut orbits)) = (&self.system.group, self.orbits.take()) else {
+            return;
+        };
+        self.know_row(&mut orbits, group);
+        let first = self.row.clone();
+        for renaming in 0..group.renamings.len() {
+            self.rename_row(&mut orbits, group, renaming);
+            if self.row != first {
+                group.note(Asymmetry::Start);
+            }
+            self.begin_row(&first);
+        }
+        self.orbits = Some(orbits);
+    }
+
+    /// Looks whether the same comes of it by any name.
+    pub(super) fn hold_against_renamed(&mut self, node: PartId, cause: Cause, outcome: &Outcome) {
+        let (Some(group), Some(mut orbits)) = (&self.system.group, self.orbits.take()) else {
+            return;
+        };
+        self.know_node(&mut orbits, group, node);
+        self.know_node(&mut orbits, group, outcome.node);
+        for (renaming, names) in group.renamings.iter().enumerate().skip(1) {
+            let twin = orbits.nodes.at(node, renaming).0;
+            let Some(cause) = self.renamed_cause(node, cause, twin, names) else {
+                group.note(Asymmetry::Rule);
+                continue;
+            };
+            let of_twin = self.take(twin, cause);
+            let expected = orbits.nodes.at(outcome.node, renaming).0;
+            let mut sends: Vec<(Seat, PartId)> = outcome
+                .sends
+                .iter()
+                .map(|&(to, message)| (names.seat(to), self.renamed_message(message, names)))
+                .collect();
+            let mut sends_of_twin = of_twin.sends.to_vec();
+            // Each receiver has a channel of its own: the order matters only within it.
+            sends.sort_by_key(|&(to, _)| to);
+            sends_of_twin.sort_by_key(|&(to, _)| to);
+            let flags = |it: &Outcome| (it.is_broken, it.is_beyond, it.serves, it.is_rounded);
+            let is_alike = of_twin.node == expected
+                && sends_of_twin == sends
+                && self.renamed_news(outcome.news, names) == of_twin.news
+                && flags(&of_twin) == flags(outcome);
+            if !is_alike {
+                group.note(Asymmetry::Rule);
+            }
+        }
+        self.orbits = Some(orbits);
+    }
+
+    /// Looks whether the judge makes the same of it by any name.
+    pub(super) fn hold_judge_against_renamed(
+        &mut self,
+        (before, news, how): (PartId, PartId, u32),
+        after: PartId,
+    ) {
+        let (Some(group), Some(mut orbits)) = (&self.system.group, self.orbits.take()) else {
+            return;
+        };
+        self.know_watch(&mut orbits, group, before);
+        self.know_watch(&mut orbits, group, after);
+        for (renaming, names) in group.renamings.iter().enumerate().skip(1) {
+            let renamed = |watch| orbits.watches.at(watch, renaming).0;
+            let news = self.renamed_news(news, names);
+            if self.judged_by(renamed(before), news, how) != renamed(after) {
+                group.note(Asymmetry::Rule);
+            }
+        }
+        self.orbits = Some(orbits);
+    }
+
+    fn renamed_message(&mut self, message: PartId, names: &Renaming) -> PartId {
+        let wires = &self.system.wires;
+        wires.message(&self.messages.part(&wires.messages, message).value().renamed(names))
+    }
+
+    fn renamed_news(&mut self, news: PartId, names: &Renaming) -> PartId {
+        if news == NO_NEWS {
+            return NO_NEWS;
+        }
+        let table = &self.system.news;
+        let (seat, whats) = self.news.part(table, news).value();
+        let whats = whats.iter().map(|what| what.renamed(names)).collect();
+        let renamed: News = (names.seat(*seat), whats);
+        table.id(renamed, |_| ())
+    }
+
+    /// What happens to the renamed process when this happens to the other.
+    fn renamed_cause(
+        &mut self,
+        node: PartId,
+        cause: Cause,
+        twin: PartId,
+        names: &Renaming,
+    ) -> Option<Cause> {
+        Some(match cause {
+            Cause::Arrives(from, message) => {
+                Cause::Arrives(names.seat(from), self.renamed_message(message, names))
+            }
+            Cause::RunsOut(index) => {
+                let table = &self.system.nodes;
+                let name = self.nodes.part(table, node).value().timers[index as usize].name;
+                let name = P::renamed_timer(name, names);
+                let timers = &self.nodes.part(table, twin).value().timers;
+                let place = timers.iter().position(|timer| timer.name == name)?;
+                Cause::RunsOut(u32::try_from(place).ok()?)
+            }
+            Cause::Asks | Cause::Crashes | Cause::Returns => cause,
+        })
+    }
+}
