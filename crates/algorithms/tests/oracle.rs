@@ -272,6 +272,7 @@ impl Deed for Compare {
     {
         let (view, config) = (plain.view.clone(), plain.config.clone());
         let setup = Setup::<P, _> {
+            interchangeable: Vec::new(),
             view: &view,
             config: &config,
             promises: plain.promises,
@@ -327,7 +328,7 @@ where
 {
     let budget = Budget { states, bytes: 1 << 30 };
     let options = Options { threads, budget, is_exact, liveness, fairness: Fairness::ALL };
-    check(setup, &options, &mut |_| ControlFlow::Continue(()))
+    check(setup, &options, &mut |_| ControlFlow::Continue(())).expect("nothing is renamed")
 }
 
 /// What the search found. Who starves is found once all states are, so it changes nothing here.

@@ -53,6 +53,7 @@ impl Fingerprint {
 
     /// The contribution of a part at a place: an odd factor of that place is undone by no other.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "one half, and then the other")]
     fn at(self, place: usize) -> u128 {
         let factor = mix(place as u64 + 1) | 1;
         let (high, low) = ((self.0 >> 64) as u64, self.0 as u64);

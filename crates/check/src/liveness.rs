@@ -21,7 +21,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::store::{Edge, SHARDS, StateId, place_of};
+use crate::store::{Edge, SHARDS, Shard, StateId, place_of};
 use crate::{Explored, Look, Step};
 
 /// Every state that was found, and every step between them.
@@ -53,7 +53,7 @@ pub enum Claim {
 impl Explored {
     /// Sorts all steps by where they begin. The search must have kept them.
     pub fn into_graph(mut self) -> Graph {
-        let rows = self.shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
+        let rows = self.shards.iter().map(Shard::len).max().unwrap_or(0);
         let mut first = vec![0; rows * SHARDS + 1];
         for edge in self.shards.iter().flat_map(|shard| &shard.edges) {
             first[edge.from as usize + 1] += 1;

@@ -32,6 +32,7 @@ impl Hash for Key {
 
 impl From<Fingerprint> for Key {
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "part by part")]
     fn from(print: Fingerprint) -> Self {
         let part = |shift: u32| (print.0 >> shift) as u32;
         Self([part(0), part(32), part(64), part(96)])

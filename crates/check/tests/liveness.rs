@@ -1,5 +1,7 @@
 //! Liveness under weak fairness, on graphs that are drawn by hand or by chance.
 
+#![allow(clippy::cast_possible_truncation, reason = "what is drawn is small")]
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

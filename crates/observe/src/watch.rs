@@ -12,6 +12,7 @@ use crate::{Event, Time, What};
 
 /// Watches one run, one of many that a search follows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(clippy::large_enum_variant, reason = "all watches of a search are of one variant")]
 pub enum Watch {
     /// A lock.
     Mutex {

@@ -148,12 +148,14 @@ impl Hasher for Mixer {
     }
 
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "both halves go in")]
     fn write_u64(&mut self, number: u64) {
         let wide = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
         self.0 = (wide >> 64) as u64 ^ wide as u64;
     }
 
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "half of a fingerprint is enough here")]
     fn write_u128(&mut self, number: u128) {
         self.write_u64(number as u64);
     }

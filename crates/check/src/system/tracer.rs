@@ -26,12 +26,15 @@ pub struct Told {
 struct Tracer<'a, P: Protocol, C: Client<P>> {
     system: &'a System<'a, P, C>,
     nodes: Vec<Node<P, C::State>>,
-    channels: BTreeMap<(Seat, Seat), Vec<(MessageId, InFlight<P::Message>)>>,
+    channels: BTreeMap<(Seat, Seat), Vec<Numbered<P::Message>>>,
     /// How many of the dead can still come back.
     returns: u8,
     out: Effects<P>,
     page: Page<P::Message>,
 }
+
+/// A message on its way, by its number.
+type Numbered<M> = (MessageId, InFlight<M>);
 
 /// What is written.
 struct Page<M> {
@@ -262,7 +265,7 @@ where
         to: Seat,
         tag: u16,
         takes_out: bool,
-    ) -> Option<(MessageId, InFlight<P::Message>)> {
+    ) -> Option<Numbered<P::Message>> {
         let wires = &self.system.wires;
         let flights = self.channels.get_mut(&(from, to))?;
         if wires.order == super::Channels::Unordered {
