@@ -417,7 +417,7 @@ fn token_passed_on_by_who_wants_it() -> Exhibit {
         healed: bounds.clone(),
         bounds,
         flaw: Flaw::Starved,
-        steps: (2, Some(2)),
+        steps: (1, Some(2)),
         hunt: lock::<TokenRing>(|_| (), too_polite),
     }
 }
@@ -434,7 +434,7 @@ fn nobody_has_to_leave() -> Exhibit {
         bounds: live(healed.clone(), Fairness { leaves: false, ..Fairness::ALL }),
         healed,
         flaw: Flaw::Starved,
-        steps: (6, Some(6)),
+        steps: (5, Some(6)),
         hunt: repaired(Nobody),
     }
 }

@@ -122,10 +122,14 @@ impl Graph {
             Claim::Stays(mark) => self.marks(state) & mark == 0,
         };
         self.components(is_inside, |component| {
-            let start = component.iter().copied().filter(|&state| begins(state)).min();
-            let Some(start) = start.filter(|_| self.is_fair(component, &is_fair)) else { return };
-            let depth = self.depth(start);
-            if nearest.as_ref().is_none_or(|(least, ..)| depth < *least) {
+            if !component.iter().any(|&state| begins(state)) || !self.is_fair(component, &is_fair) {
+                return;
+            }
+            let starts = component.iter().copied().filter(|&state| begins(state));
+            let starts = starts.map(|state| (self.depth(state), state));
+            if let Some((depth, start)) = starts.min()
+                && nearest.as_ref().is_none_or(|(least, ..)| depth < *least)
+            {
                 nearest = Some((depth, component.to_vec(), start));
             }
         });
