@@ -5,10 +5,15 @@
 //! table. What a shard takes in, it takes in in the order of the states they came from: so numbers,
 //! counts and counterexamples are the same for any number of threads.
 
+use std::any::Any;
 use std::ops::ControlFlow;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
-use crate::model::Look;
-use crate::store::{Fresh, Keep, NOWHERE, SHARDS, Shard, StateId, place_of};
+use crate::model::{Bucket, Look};
+use crate::store::{Fresh, Keep, NOWHERE, SHARDS, Shard, StateId, id_of, place_of};
 use crate::{FlawCode, Model, Step, Successors, Worker};
 
 /// How to search.
@@ -99,11 +104,13 @@ struct Slice {
     to: usize,
 }
 
-/// What a thread found out.
+/// What a thread works with while states are worked out.
 struct Share<'m> {
     worker: Box<dyn Worker + Send + 'm>,
     out: Successors,
     looks: Vec<Look>,
+    /// Whose turn it is to be expanded by this thread.
+    slices: Vec<Slice>,
 }
 
 impl Search {
@@ -114,161 +121,305 @@ impl Search {
         model: &dyn Model,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Explored {
-        let mut run = Run {
-            width: model.width(),
-            keep: self.keep,
-            shards: (0..SHARDS).map(|index| Shard::new(index, self.keep)).collect(),
-            shares: (0..self.threads.clamp(1, SHARDS))
-                .map(|_| Share {
-                    worker: model.worker(),
-                    out: Successors::new(model.width(), SHARDS),
-                    looks: Vec::new(),
-                })
-                .collect(),
-            progress: Progress::default(),
-            nearest: None,
+        let threads = self.threads.clamp(1, SHARDS);
+        let share = || Share {
+            worker: model.worker(),
+            out: Successors::new(model.width(), SHARDS),
+            looks: Vec::new(),
+            slices: Vec::new(),
         };
-        let outcome = run.search(self.budget, || model.bytes(), watch);
+        let mut bench = Bench {
+            width: model.width(),
+            shares: (0..threads).map(|_| Mutex::new(share())).collect(),
+            shards: (0..SHARDS).map(|it| Mutex::new(Shard::new(it, self.keep))).collect(),
+            level: (0..SHARDS).map(|_| RwLock::new(Fresh::default())).collect(),
+            found: (0..SHARDS).map(|_| (0..threads).map(|_| Mutex::default()).collect()).collect(),
+            order: AtomicU8::new(STOP),
+            gate: Gate::new(threads),
+            panic: Mutex::new(None),
+        };
+        let (mut progress, mut nearest) = (Progress::default(), None);
+        let outcome = std::thread::scope(|scope| {
+            let bench = &bench;
+            for thread in 1..threads {
+                scope.spawn(move || bench.follow(thread));
+            }
+            let mut run = Run { bench, keep: self.keep, progress, nearest };
+            let outcome = run.search(self.budget, || model.bytes(), watch);
+            (progress, nearest) = (run.progress, run.nearest);
+            bench.together(STOP);
+            outcome
+        });
         let mut premises: Vec<u64> = Vec::new();
-        for share in &run.shares {
-            let more = share.worker.premises();
+        for share in &mut bench.shares {
+            let more = mutex(share).worker.premises();
             premises.resize(premises.len().max(more.len()), 0);
             premises.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
-        let collisions = run.shards.iter().map(|shard| shard.collisions).sum();
-        Explored { outcome, progress: run.progress, premises, collisions, shards: run.shards }
+        let shards = std::mem::take(&mut bench.shards).into_iter();
+        let shards: Vec<Shard> =
+            shards.map(|it| it.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+        let outcome = outcome.unwrap_or_else(|| {
+            let (flaw, state, step) = nearest.expect("it ends with a flaw, or says why");
+            let mut path = path_to(&shards, state);
+            path.extend(step);
+            Outcome::Flawed { flaw, path }
+        });
+        let collisions = shards.iter().map(|shard| shard.collisions).sum();
+        Explored { outcome, progress, premises, collisions, shards }
     }
 }
 
-struct Run<'m> {
+/// What all threads work at. Each lock is for whoever's turn it is, and nobody ever waits for one:
+/// they meet at the gate before the next phase begins.
+struct Bench<'m> {
     width: usize,
+    /// By thread.
+    shares: Vec<Mutex<Share<'m>>>,
+    shards: Vec<Mutex<Shard>>,
+    /// By shard: the states that are being expanded.
+    level: Vec<RwLock<Fresh>>,
+    /// By shard, and by the thread that worked them out: states to be looked up.
+    found: Vec<Vec<Mutex<Bucket>>>,
+    order: AtomicU8,
+    gate: Gate,
+    /// What a thread died of: it still comes to the gate, so that nobody waits there for ever.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// What the threads are told to do.
+const WORK: u8 = 0;
+const STOP: u8 = 1;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn mutex<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Bench<'_> {
+    /// Does what it is told to, batch by batch.
+    fn follow(&self, thread: usize) {
+        loop {
+            self.gate.wait();
+            if self.order.load(Ordering::Acquire) == STOP {
+                return;
+            }
+            self.work(thread);
+            self.gate.wait();
+        }
+    }
+
+    /// Has all threads work off a batch, this one included; or go home.
+    fn together(&self, order: u8) {
+        self.order.store(order, Ordering::Release);
+        self.gate.wait();
+        if order == STOP {
+            return;
+        }
+        self.work(0);
+        self.gate.wait();
+        let panic = lock(&self.panic).take();
+        if let Some(panic) = panic {
+            self.together(STOP);
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// First all work out successors, then all look up those of their own shards.
+    fn work(&self, thread: usize) {
+        self.safely(|| self.expand(thread));
+        self.gate.wait();
+        let own = (thread..SHARDS).step_by(self.shares.len());
+        self.safely(|| own.for_each(|shard| self.look_up(shard)));
+    }
+
+    fn safely(&self, work: impl FnOnce()) {
+        if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(work)) {
+            *lock(&self.panic) = Some(panic);
+        }
+    }
+
+    /// Works out what follows from the states of a share, and puts it where it is looked up.
+    fn expand(&self, thread: usize) {
+        let Share { worker, out, looks, slices } = &mut *lock(&self.shares[thread]);
+        looks.clear();
+        for &Slice { shard, from, to } in slices.iter() {
+            let fresh = self.level[shard].read().unwrap_or_else(PoisonError::into_inner);
+            for place in from..to {
+                let words = &fresh.words[place * self.width..(place + 1) * self.width];
+                out.of_parent(id_of(shard, fresh.first + place));
+                looks.push(worker.expand(words, fresh.prints[place], out));
+            }
+        }
+        self.hand_over(thread, out);
+    }
+
+    fn hand_over(&self, thread: usize, out: &mut Successors) {
+        for (shard, bucket) in self.found.iter().zip(&mut out.buckets) {
+            std::mem::swap(&mut *lock(&shard[thread]), bucket);
+        }
+    }
+
+    /// Takes in what belongs to a shard, in the order of those who worked it out.
+    fn look_up(&self, shard: usize) {
+        let mut table = lock(&self.shards[shard]);
+        for bucket in &self.found[shard] {
+            table.take_in(&mut lock(bucket), self.width);
+        }
+    }
+}
+
+/// Where threads wait for each other. A batch takes a millisecond or two, and to be woken by the
+/// operating system takes a good part of that: so whoever waits looks again and again for a while.
+struct Gate {
+    threads: usize,
+    arrived: AtomicUsize,
+    turn: AtomicUsize,
+}
+
+impl Gate {
+    fn new(threads: usize) -> Self {
+        Self { threads, arrived: AtomicUsize::new(0), turn: AtomicUsize::new(0) }
+    }
+
+    fn wait(&self) {
+        let turn = self.turn.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.turn.store(turn.wrapping_add(1), Ordering::Release);
+            return;
+        }
+        let mut looks = 0_u32;
+        while self.turn.load(Ordering::Acquire) == turn {
+            looks = looks.saturating_add(1);
+            match looks {
+                ..2_000 => std::hint::spin_loop(),
+                ..10_000 => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(50)),
+            }
+        }
+    }
+}
+
+/// Who leads the others through a search.
+struct Run<'b, 'm> {
+    bench: &'b Bench<'m>,
     keep: Keep,
-    shards: Vec<Shard>,
-    shares: Vec<Share<'m>>,
     progress: Progress,
     /// The first flaw of this level: that of a state is nearer than that of a step from it.
     nearest: Option<(FlawCode, StateId, Option<Step>)>,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
+    /// How it ends, unless with a flaw.
     fn search(
         &mut self,
         budget: Budget,
         model_bytes: impl Fn() -> usize,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Outcome {
-        let first = &mut self.shares[0];
-        first.out.of_parent(NOWHERE);
-        first.worker.begin(&mut first.out);
-        self.look_up(1);
-        let mut level: Vec<Fresh> = self.shards.iter().map(|_| Fresh::default()).collect();
+    ) -> Option<Outcome> {
+        let bench = self.bench;
+        {
+            let Share { worker, out, .. } = &mut *lock(&bench.shares[0]);
+            out.of_parent(NOWHERE);
+            worker.begin(out);
+            bench.hand_over(0, out);
+        }
+        (0..SHARDS).for_each(|shard| bench.look_up(shard));
+        self.tally();
         while self.nearest.is_none() {
-            for (shard, fresh) in self.shards.iter_mut().zip(&mut level) {
-                shard.next_level(fresh);
+            let mut sizes = Vec::new();
+            for (shard, level) in bench.shards.iter().zip(&bench.level) {
+                let mut level = level.write().unwrap_or_else(PoisonError::into_inner);
+                lock(shard).next_level(&mut level);
+                sizes.push(level.len());
             }
-            let mut left: u64 = level.iter().map(|fresh| fresh.len() as u64).sum();
+            let mut left = sizes.iter().sum::<usize>() as u64;
             if left == 0 {
-                return Outcome::Complete;
+                return Some(Outcome::Complete);
             }
             self.progress.depth += 1;
-            for batch in batches(&level, BATCH * self.shares.len()) {
+            for batch in batches(&sizes, BATCH * bench.shares.len()) {
                 let states: usize = batch.iter().map(|slice| slice.to - slice.from).sum();
-                let threads = if states < ALONE { 1 } else { self.shares.len() };
-                self.expand(&level, &batch, states.div_ceil(threads));
-                self.look_up(threads);
+                self.work_off(&batch, states);
                 left -= states as u64;
-                self.progress.frontier = left + self.fresh();
-                let waiting: usize = level.iter().map(Fresh::bytes).sum();
-                let found: usize = self.shards.iter().map(Shard::bytes).sum();
-                self.progress.bytes = (waiting + found + model_bytes()) as u64;
+                self.progress.frontier = left + self.sum(|shard| shard.fresh.len());
+                let read =
+                    |it: &RwLock<Fresh>| it.read().unwrap_or_else(PoisonError::into_inner).bytes();
+                let waiting: usize = bench.level.iter().map(read).sum();
+                let taken = self.sum(Shard::bytes);
+                self.progress.bytes = taken + (waiting + model_bytes()) as u64;
                 let is_over = |limit, is_over: bool| is_over.then_some(Outcome::CutShort(limit));
                 let cut = is_over(Limit::States, self.progress.distinct > budget.states)
                     .or(is_over(Limit::Memory, self.progress.bytes > budget.bytes))
                     .or(is_over(Limit::Stopped, watch(&self.progress).is_break()));
                 if let (Some(cut), None) = (cut, self.nearest) {
-                    return cut;
+                    return Some(cut);
                 }
             }
         }
-        let (flaw, state, step) = self.nearest.expect("the loop ends with one");
-        let mut path = path_to(&self.shards, state);
-        path.extend(step);
-        Outcome::Flawed { flaw, path }
+        None
     }
 
-    /// Works out what follows from the states of a batch.
-    fn expand(&mut self, level: &[Fresh], batch: &[Slice], share_of_each: usize) {
-        let width = self.width;
-        let work = |share: &mut Share<'_>, slices: Vec<Slice>| {
+    /// Has the states of a batch expanded, and what follows from them looked up.
+    fn work_off(&mut self, batch: &[Slice], states: usize) {
+        let bench = self.bench;
+        let is_alone = states < ALONE;
+        let threads = if is_alone { 1 } else { bench.shares.len() };
+        let mut parts = divide(batch, states.div_ceil(threads)).into_iter();
+        for share in &bench.shares {
+            let mut share = lock(share);
+            share.slices = parts.next().unwrap_or_default();
             share.looks.clear();
-            for Slice { shard, from, to } in slices {
-                let fresh = &level[shard];
-                for place in from..to {
-                    let words = &fresh.words[place * width..(place + 1) * width];
-                    share.out.of_parent(crate::store::id_of(shard, fresh.first + place));
-                    let look = share.worker.expand(words, fresh.prints[place], &mut share.out);
-                    share.looks.push(look);
-                }
-            }
-        };
-        let parts = divide(batch, share_of_each);
-        in_parallel(self.shares.iter_mut().zip(parts.iter().cloned()), |(share, slices)| {
-            work(share, slices);
-        });
-        self.note_looks(level, &parts);
+        }
+        if is_alone {
+            bench.expand(0);
+            (0..SHARDS).for_each(|shard| bench.look_up(shard));
+        } else {
+            bench.together(WORK);
+        }
+        for share in &bench.shares {
+            self.note_looks(&lock(share));
+        }
+        self.tally();
     }
 
     /// Notes what was said of the states themselves, in their order.
-    fn note_looks(&mut self, level: &[Fresh], parts: &[Vec<Slice>]) {
-        for (share, slices) in self.shares.iter().zip(parts) {
-            let mut looks = share.looks.iter();
-            for slice in slices {
-                for (place, look) in (slice.from..slice.to).zip(&mut looks) {
-                    if self.keep.steps {
-                        self.shards[slice.shard].pending.push(look.pending);
-                    }
-                    let is_nearer = !matches!(self.nearest, Some((_, _, None)));
-                    if let (Some(flaw), true) = (look.flaw, is_nearer) {
-                        let ordinal = level[slice.shard].first + place;
-                        self.nearest = Some((flaw, self.shards[slice.shard].id(ordinal), None));
-                    }
+    fn note_looks(&mut self, share: &Share<'_>) {
+        let mut looks = share.looks.iter();
+        for slice in &share.slices {
+            let mut shard = lock(&self.bench.shards[slice.shard]);
+            let level = &self.bench.level[slice.shard];
+            let first = level.read().unwrap_or_else(PoisonError::into_inner).first;
+            for (place, look) in (slice.from..slice.to).zip(&mut looks) {
+                if self.keep.steps {
+                    shard.pending.push(look.pending);
+                }
+                let is_nearer = !matches!(self.nearest, Some((_, _, None)));
+                if let (Some(flaw), true) = (look.flaw, is_nearer) {
+                    self.nearest = Some((flaw, shard.id(first + place), None));
                 }
             }
         }
     }
 
-    /// Looks up what was worked out, each shard on one thread.
-    fn look_up(&mut self, threads: usize) {
-        for share in &mut self.shares {
-            self.progress.generated += std::mem::take(&mut share.out.generated);
-            if let (Some(head), None) = (share.out.flawed.take(), self.nearest) {
+    /// Counts what was worked out and found, and looks for what is wrong with it.
+    fn tally(&mut self) {
+        for share in &self.bench.shares {
+            let out = &mut lock(share).out;
+            self.progress.generated += std::mem::take(&mut out.generated);
+            if let (Some(head), None) = (out.flawed.take(), self.nearest) {
                 self.nearest = head.flaw.map(|flaw| (flaw, head.parent, Some(head.step)));
             }
         }
-        let (width, shards) = (self.width, self.shards.len());
-        // The buckets of one shard, of all threads in order.
-        let mut buckets: Vec<Vec<_>> = (0..shards).map(|_| Vec::new()).collect();
-        for share in &mut self.shares {
-            for (of_shard, bucket) in buckets.iter_mut().zip(&mut share.out.buckets) {
-                of_shard.push(bucket);
-            }
-        }
-        let mut work: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
-        for (index, pair) in self.shards.iter_mut().zip(buckets).enumerate() {
-            work[index % threads].push(pair);
-        }
-        in_parallel(work.into_iter(), |pairs| {
-            for (shard, buckets) in pairs {
-                for bucket in buckets {
-                    shard.take_in(bucket, width);
-                }
-            }
-        });
-        self.progress.distinct = self.shards.iter().map(|shard| shard.len() as u64).sum();
+        self.progress.distinct = self.sum(Shard::len);
     }
 
-    fn fresh(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.fresh.len() as u64).sum()
+    fn sum(&self, of: impl Fn(&Shard) -> usize) -> u64 {
+        self.bench.shards.iter().map(|shard| of(&lock(shard)) as u64).sum()
     }
 }
 
@@ -293,14 +444,10 @@ fn path_to(shards: &[Shard], mut state: StateId) -> Vec<Step> {
     path
 }
 
-/// Cuts a level into runs of at most so many states.
-fn batches(level: &[Fresh], size: usize) -> Vec<Vec<Slice>> {
-    let whole = level
-        .iter()
-        .enumerate()
-        .map(|(shard, fresh)| Slice { shard, from: 0, to: fresh.len() })
-        .collect::<Vec<_>>();
-    divide(&whole, size)
+/// Cuts a level, of which the sizes are known by shard, into runs of at most so many states.
+fn batches(level: &[usize], size: usize) -> Vec<Vec<Slice>> {
+    let whole = level.iter().enumerate().map(|(shard, &to)| Slice { shard, from: 0, to });
+    divide(&whole.collect::<Vec<_>>(), size)
 }
 
 /// Cuts runs of states into parts of `size`, in order.
@@ -321,20 +468,4 @@ fn divide(slices: &[Slice], size: usize) -> Vec<Vec<Slice>> {
         }
     }
     parts
-}
-
-/// Does the last piece of work on this thread, and each other on its own.
-fn in_parallel<T: Send>(work: impl Iterator<Item = T>, each: impl Fn(T) + Sync) {
-    let mut work: Vec<T> = work.collect();
-    let Some(last) = work.pop() else { return };
-    if work.is_empty() {
-        return each(last);
-    }
-    std::thread::scope(|scope| {
-        let each = &each;
-        for piece in work {
-            scope.spawn(move || each(piece));
-        }
-        each(last);
-    });
 }
