@@ -296,8 +296,8 @@ impl Gate {
         while self.turn.load(Ordering::Acquire) == turn {
             looks = looks.saturating_add(1);
             match looks {
-                ..2_000 => std::hint::spin_loop(),
-                ..10_000 => std::thread::yield_now(),
+                0..2_000 => std::hint::spin_loop(),
+                2_000..10_000 => std::thread::yield_now(),
                 _ => std::thread::sleep(Duration::from_micros(50)),
             }
         }

@@ -240,7 +240,7 @@ pub const PLAIN: About = About {
     crash: "leader: the next in line, once its session is over; store: excluded",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
-    searches: &[Bounds::of(2, 1).up_to(3, 3), Bounds::of(3, 1).up_to(3, 2).large()],
+    searches: &[Bounds::of(2, 1).up_to(3, 3), Bounds::of(3, 1).up_to(2, 1).large()],
     costs: &[
         Cost::exactly(Measure::ElectionLone, "3(N-1)", |size| 3.0 * (size.n - 1.0)),
         Cost::exactly(Measure::TurnaroundLone, "3", |_| 3.0),
