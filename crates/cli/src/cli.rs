@@ -143,9 +143,9 @@ const CHECK_EXAMPLES: &str = "Examples:
   conclave check chubby --safety --terms 3 --timeouts 2
   conclave check --all --quick
 
-What is bounded is the work: how often each asks, how many faults happen. Exit codes: 0 proved, 2 bad
-input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14 budget, 15 vacuous (nothing is wrong, but
-something that a proof rests on never happened).";
+What is bounded is the work: how often each asks, how many faults happen. Exit codes: 0 proved, 2
+bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14 budget, 15 vacuous (nothing is
+wrong, but something that a proof rests on never happened).";
 
 const TABLE_EXAMPLES: &str = "Examples:
   conclave table
