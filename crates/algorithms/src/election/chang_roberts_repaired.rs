@@ -98,7 +98,7 @@ pub const ENTRY: Entry = Entry {
     kinds: <<ChangRobertsRepaired as Protocol>::Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
-        Bounds::of(3, 1).sync(1).beat(2),
+        Bounds::of(3, 1).sync(1).beat(2).large(),
         Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
         Bounds::of(3, 1),
     ],
