@@ -105,3 +105,38 @@ fn every_counterexample_is_taken_again_by_real_processes_and_judged_alike() {
     }
     assert!(refuted >= 5, "{refuted}");
 }
+
+#[test]
+fn a_dumped_graph_has_every_state_and_step_and_all_is_reached_from_the_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ring.aut");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_conclave"))
+        .args(["check", "token-ring", "-n", "2", "--requests", "1", "--dump"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut lines = text.lines();
+    let head = lines.next().unwrap().trim_start_matches("des (").trim_end_matches(')');
+    let head: Vec<usize> = head.split(',').map(|number| number.parse().unwrap()).collect();
+    let steps: Vec<(usize, usize)> = lines
+        .map(|line| {
+            let (from, rest) = line.trim_start_matches('(').split_once(',').unwrap();
+            let (_, to) = rest.trim_end_matches(')').rsplit_once(',').unwrap();
+            (from.parse().unwrap(), to.parse().unwrap())
+        })
+        .collect();
+    let mut reached = std::collections::BTreeSet::from([0]);
+    while let Some(&(_, to)) =
+        steps.iter().find(|(from, to)| reached.contains(from) && !reached.contains(to))
+    {
+        reached.insert(to);
+    }
+    let said = String::from_utf8(output.stdout).unwrap();
+    let (states, generated) = (reached.len(), steps.len());
+    assert_eq!(head, [0, generated, states]);
+    // The first state is generated without a step.
+    let counts = format!("{states} states, {} generated", generated + 1);
+    assert!(said.contains(&counts), "{counts}: {said}");
+}
