@@ -149,6 +149,7 @@ pub const ENTRY: Entry = Entry {
         Bounds::of(3, 1).sync(1).crashes(1).returns(1),
         Bounds::of(4, 1).by(2).sync(1),
         Bounds::of(4, 1).by(3).sync(1).large(),
+        Bounds::of(4, 1).sync(1).large(),
         Bounds::of(2, 1),
     ],
     costs: &[
