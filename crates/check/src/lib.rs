@@ -1,4 +1,12 @@
-//! Exhaustive search.
+//! Exhaustive search: everything that a protocol can do, within bounds.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | proves or refutes what a protocol promises | [`check`](fn@check) |
+//! | what is searched, and within which bounds | [`system::Setup`] |
+//! | the search itself, which knows no protocol | [`Search`], [`Model`] |
+//! | what must come, comes | [`Graph`], [`Claim`] |
+
 mod check;
 mod fingerprint;
 mod liveness;
