@@ -27,7 +27,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 /// Long enough for anything that is going to happen.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(120);
 
 /// Nothing stops for so long: all its threads sleep.
 const QUIET: Duration = Duration::from_millis(30);

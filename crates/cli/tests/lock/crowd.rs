@@ -1,6 +1,7 @@
 //! Many processes at once, some of them killed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use super::*;
 
@@ -11,6 +12,10 @@ const PROCESSES: usize = 200;
 const ADD: &str = r#"touch sum || exit 9
     grep -q "^$ID " sum; case $? in 0) exit 0;; 1) ;; *) exit 9;; esac
     cat sum > copy && echo "$ID $CONCLAVE_FENCE" >> copy && sleep 0.005 && mv copy sum"#;
+
+/// How often a process is killed before it counts as stuck. Every other fence is spared, so what
+/// limits this is luck, not the speed of the machine.
+const TRIES: usize = 100;
 
 /// Lets 200 processes at once add their line, again if they were killed; returns who added with
 /// which fence.
@@ -26,15 +31,15 @@ fn add_up(world: &World, while_they_run: impl FnOnce(&AtomicBool) + Send) -> Vec
                         command.env("ID", id.to_string()).stderr(Stdio::null());
                         command.status().unwrap().code()
                     };
-                    eventually("a process that is not killed", || (add() == Some(0)).then_some(()));
+                    assert!((0..TRIES).any(|_| add() == Some(0)), "{id} was killed every time");
                 })
             })
             .collect();
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        // The other one is told before anybody's failure is: it would go on for ever.
+        let ended: Vec<_> = workers.into_iter().map(ScopedJoinHandle::join).collect();
         done.store(true, Ordering::SeqCst);
         other.join().unwrap();
+        ended.into_iter().for_each(Result::unwrap);
     });
     let text = std::fs::read_to_string(world.file("sum")).unwrap();
     let line = |line: &str| {
@@ -69,6 +74,11 @@ fn two_hundred_processes_add_up_exactly_while_holders_are_killed() {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let Some(Ok(status)) = client.list().unwrap().into_iter().next() else { continue };
             let Some(holder) = status.holder() else { continue };
+            // On a busy machine a turn takes longer than the pause above. If nobody were spared,
+            // nobody would ever be done.
+            if holder.fence.0 % 2 == 0 {
+                continue;
+            }
             // The wrapper most often; sometimes its guard, or somebody of its command.
             let victims = &holder.processes;
             let wrapper = victims.iter().find(|it| it.pid == holder.owner.pid);

@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 
 /// Long enough for anything that is going to happen.
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(120);
 
 /// A directory for locks, and the files of a test.
 struct World {

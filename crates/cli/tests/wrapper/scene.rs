@@ -18,7 +18,7 @@ use crate::role::{WRAPPER_WORD, try_lock};
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(20), "waited in vain until {what}");
+        assert!(start.elapsed() < Duration::from_secs(120), "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

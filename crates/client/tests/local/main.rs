@@ -16,7 +16,7 @@ use conclave_client::{
 use tempfile::TempDir;
 
 /// Long enough for anything that is going to happen.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(120);
 
 /// Long enough for what must not happen to have been seen.
 const SHORT: Duration = Duration::from_millis(60);

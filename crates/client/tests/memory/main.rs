@@ -20,7 +20,7 @@ use conclave_client::{
 const SECOND: Duration = Duration::from_secs(1);
 
 /// In real time. Nothing here takes nearly as long, even on a slow machine.
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(120);
 
 /// A request on its way.
 type Waiting<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
