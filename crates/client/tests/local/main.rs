@@ -181,15 +181,14 @@ async fn one_who_locks_in_a_loop_is_passed_by_each_waiter_in_turn() {
     let world = World::new();
     let looper = Looper::start(&world, Request::lock("x").unwrap(), Duration::from_millis(5));
     let mut waited = 0;
-    for _ in 0..30 {
-        let (expected, granted) = wait_and_watch(&world).await;
+    while waited < 10 {
+        let (expected, granted) = soon(wait_and_watch(&world)).await;
         if let Some(expected) = expected {
             waited += 1;
             assert_eq!(granted, expected, "nobody came in between");
         }
     }
-    assert!(looper.stop() > 10, "it did loop");
-    assert!(waited > 5, "{waited} of 30 had to wait");
+    assert!(looper.stop() >= waited, "each waited for a turn of its own");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -200,8 +199,8 @@ async fn overlapping_readers_delay_a_writer_by_at_most_one_hold() {
         .map(|ms| Looper::start(&world, reader.clone(), Duration::from_millis(ms)))
         .collect();
     let mut waited = 0;
-    for _ in 0..20 {
-        let (expected, granted) = wait_and_watch(&world).await;
+    while waited < 10 {
+        let (expected, granted) = soon(wait_and_watch(&world)).await;
         if let Some(expected) = expected {
             waited += 1;
             // No reader was let in after the writer came: it waited for those inside, and they
@@ -210,8 +209,8 @@ async fn overlapping_readers_delay_a_writer_by_at_most_one_hold() {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(readers.into_iter().all(|it| it.stop() > 5), "they did read");
-    assert!(waited > 5, "{waited} of 20 had to wait");
+    let reads: u32 = readers.into_iter().map(Looper::stop).sum();
+    assert!(reads >= waited, "each waited for a reader of its own");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
