@@ -3,6 +3,7 @@
 use conclave_core::{Message, Phase, Renaming};
 use smallvec::SmallVec;
 
+use super::rules::MESSAGES_MAX;
 use super::table::{PartId, Table};
 use super::{Channels, Ticks};
 use crate::Fingerprint;
@@ -55,7 +56,11 @@ pub(crate) const EMPTY: PartId = 0;
 
 impl<M: Message> Wires<M> {
     pub(crate) fn new(order: Channels) -> Self {
-        let wires = Self { order, messages: Table::new(), channels: Table::new() };
+        let wires = Self {
+            order,
+            messages: Table::of_at_most(MESSAGES_MAX),
+            channels: Table::of_at_most(PartId::MAX),
+        };
         let empty = wires.channel(Channel(SmallVec::new()));
         debug_assert_eq!(empty, EMPTY);
         wires

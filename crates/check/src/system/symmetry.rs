@@ -19,12 +19,14 @@
 
 use std::sync::OnceLock;
 
-use conclave_core::{Message, Protocol, Renaming, Seat};
+use conclave_core::{Protocol, Renaming, Seat};
 use conclave_observe::Observable;
 
 use super::channel::EMPTY;
+use super::hand::Hand;
+use super::rules::{Cause, NO_NEWS, News, NodeInfo, Outcome};
 use super::table::PartId;
-use super::{Cause, Client, Hand, NO_NEWS, News, Outcome, Places, Setup, System};
+use super::{Client, Places, Setup, System};
 use crate::{Fingerprint, Model, Step, Successors, Worker};
 
 /// So many can be renamed into each other: their renamings are 720.
@@ -188,7 +190,8 @@ where
             return Err(Asymmetry::TooMany);
         }
         let mut system = Self::new(setup);
-        system.group = Some(Group::new(setup.view, &setup.interchangeable, system.places));
+        let group = Group::new(setup.view, &setup.interchangeable, system.frame.places);
+        system.frame.group = Some(group);
         system.worker().begin(&mut Successors::new(system.width(), 1));
         system.asymmetry().map_or(Ok(()), Err)?;
         Ok(system)
@@ -196,7 +199,7 @@ where
 
     /// What was found to depend on names, so that nothing that was found counts.
     pub fn asymmetry(&self) -> Option<Asymmetry> {
-        self.group.as_ref()?.asymmetry.get().copied()
+        self.frame.group.as_ref()?.asymmetry.get().copied()
     }
 
     /// A way that was found up to renaming, as one that the processes can go.
@@ -229,49 +232,42 @@ where
     }
 }
 
-impl<P, C> Hand<'_, P, C>
-where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
-{
+impl Hand<'_> {
     /// Makes sure that it is known what each part of the row becomes.
     fn know_row(&mut self, orbits: &mut Orbits, group: &Group) {
-        let places = self.system.places;
+        let places = self.frame.places;
         for place in 0..places.members {
             self.know_node(orbits, group, self.row[place]);
         }
-        let system = self.system;
+        let (rules, channels) = (self.rules, &mut self.channels);
         for place in places.members..places.watch() {
             orbits.channels.know(self.row[place], group, |id, names| {
-                let table = &system.wires.channels;
-                let renamed = self.channels.part(table, id).value().renamed(names);
-                let renamed = system.wires.channel(renamed);
-                Ok((renamed, self.channels.part(table, renamed).print))
+                let renamed = rules.renamed_channel(id, names);
+                Ok((renamed, channels.part(renamed).print))
             });
         }
         self.know_watch(orbits, group, self.row[places.watch()]);
     }
 
     fn know_node(&mut self, orbits: &mut Orbits, group: &Group, node: PartId) {
-        let (system, nodes) = (self.system, &mut self.nodes);
+        let (rules, nodes) = (self.rules, &mut self.nodes);
         orbits.nodes.know(node, group, |id, names| {
-            let part = nodes.part(&system.nodes, id).part();
-            let renamed = part.value.renamed(names, &system.setup.client);
-            let id = system.node(renamed.ok_or(Asymmetry::Names)?);
-            let renamed = nodes.part(&system.nodes, id);
-            let what = |it: &super::NodeInfo| (it.asks, it.is_up, it.waits, it.is_done);
-            let is_alike = what(&part.info) == what(&renamed.info);
+            let what = |it: &NodeInfo| (it.asks, it.is_up, it.waits, it.is_done);
+            let before = what(&nodes.part(id).info);
+            let id = rules.renamed_node(id, names).ok_or(Asymmetry::Names)?;
+            let renamed = nodes.part(id);
+            let is_alike = before == what(&renamed.info);
             is_alike.then_some((id, renamed.print)).ok_or(Asymmetry::Rule)
         });
     }
 
     fn know_watch(&mut self, orbits: &mut Orbits, group: &Group, watch: PartId) {
-        let (system, watches) = (self.system, &mut self.watches);
+        let (frame, watches) = (self.frame, &mut self.watches);
         orbits.watches.know(watch, group, |id, names| {
-            let part = watches.part(&system.watches, id).part();
-            let id = system.watch(part.value.renamed(names).ok_or(Asymmetry::Names)?);
-            let renamed = watches.part(&system.watches, id);
-            let waits = (0..system.places.members).map(Seat::at);
+            let part = frame.watches.part(id);
+            let id = frame.watch(part.value.renamed(names).ok_or(Asymmetry::Names)?);
+            let renamed = watches.part(id);
+            let waits = (0..frame.places.members).map(Seat::at);
             let waits = waits.filter(|seat| part.info.pending >> seat.0 & 1 != 0);
             let waits = waits.fold(0, |mask, seat| mask | 1 << names.seat(seat).0);
             let is_alike = (part.info.breach, waits) == (renamed.info.breach, renamed.info.pending);
@@ -281,11 +277,11 @@ where
 
     /// Renames the state that was made to the one that stands for all it can become.
     pub(super) fn rename_to_least(&mut self, print: Fingerprint) -> Fingerprint {
-        let (Some(group), Some(mut orbits)) = (&self.system.group, self.orbits.take()) else {
+        let (Some(group), Some(mut orbits)) = (&self.frame.group, self.orbits.take()) else {
             return print;
         };
         self.know_row(&mut orbits, group);
-        let places = self.system.places;
+        let places = self.frame.places;
         let (channels, watch) = (places.members..places.watch(), places.watch());
         // What every renaming leaves alone: channels are empty until something is put there.
         let (_, empty) = orbits.channels.at(EMPTY, 0);
@@ -315,7 +311,7 @@ where
 
     /// Renames the row, of which all parts are known.
     fn rename_row(&mut self, orbits: &mut Orbits, group: &Group, renaming: usize) {
-        let places = self.system.places;
+        let places = self.frame.places;
         orbits.row.clone_from(&self.row);
         for (place, &to) in group.places[renaming].iter().enumerate().take(places.left()) {
             let images = match place {
@@ -330,7 +326,7 @@ where
 
     /// Looks whether the first state stays what it is by any name.
     pub(super) fn begins_the_same_by_any_name(&mut self) {
-        let (Some(group), Some(mut orbits)) = (&self.system.group, self.orbits.take()) else {
+        let (Some(group), Some(mut orbits)) = (&self.frame.group, self.orbits.take()) else {
             return;
         };
         self.know_row(&mut orbits, group);
@@ -347,7 +343,7 @@ where
 
     /// Looks whether the same comes of it by any name.
     pub(super) fn hold_against_renamed(&mut self, node: PartId, cause: Cause, outcome: &Outcome) {
-        let (Some(group), Some(mut orbits)) = (&self.system.group, self.orbits.take()) else {
+        let (Some(group), Some(mut orbits)) = (&self.frame.group, self.orbits.take()) else {
             return;
         };
         self.know_node(&mut orbits, group, node);
@@ -358,12 +354,12 @@ where
                 group.note(Asymmetry::Rule);
                 continue;
             };
-            let of_twin = self.take(twin, cause);
+            let of_twin = self.rules.outcome(twin, cause);
             let expected = orbits.nodes.at(outcome.node, renaming).0;
             let mut sends: Vec<(Seat, PartId)> = outcome
                 .sends
                 .iter()
-                .map(|&(to, message)| (names.seat(to), self.renamed_message(message, names)))
+                .map(|&(to, message)| (names.seat(to), self.rules.renamed_message(message, names)))
                 .collect();
             let mut sends_of_twin = of_twin.sends.to_vec();
             // Each receiver has a channel of its own: the order matters only within it.
@@ -387,7 +383,7 @@ where
         (before, news, how): (PartId, PartId, u32),
         after: PartId,
     ) {
-        let (Some(group), Some(mut orbits)) = (&self.system.group, self.orbits.take()) else {
+        let (Some(group), Some(mut orbits)) = (&self.frame.group, self.orbits.take()) else {
             return;
         };
         self.know_watch(&mut orbits, group, before);
@@ -402,17 +398,13 @@ where
         self.orbits = Some(orbits);
     }
 
-    fn renamed_message(&mut self, message: PartId, names: &Renaming) -> PartId {
-        let wires = &self.system.wires;
-        wires.message(&self.messages.part(&wires.messages, message).value().renamed(names))
-    }
-
-    fn renamed_news(&mut self, news: PartId, names: &Renaming) -> PartId {
+    fn renamed_news(&self, news: PartId, names: &Renaming) -> PartId {
         if news == NO_NEWS {
             return NO_NEWS;
         }
-        let table = &self.system.news;
-        let (seat, whats) = self.news.part(table, news).value();
+        let table = &self.frame.news;
+        let news = table.part(news);
+        let (seat, whats) = &news.value;
         let whats = whats.iter().map(|what| what.renamed(names)).collect();
         let renamed: News = (names.seat(*seat), whats);
         table.id(renamed, |_| ())
@@ -420,7 +412,7 @@ where
 
     /// What happens to the renamed process when this happens to the other.
     fn renamed_cause(
-        &mut self,
+        &self,
         node: PartId,
         cause: Cause,
         twin: PartId,
@@ -428,15 +420,10 @@ where
     ) -> Option<Cause> {
         Some(match cause {
             Cause::Arrives(from, message) => {
-                Cause::Arrives(names.seat(from), self.renamed_message(message, names))
+                Cause::Arrives(names.seat(from), self.rules.renamed_message(message, names))
             }
             Cause::RunsOut(index) => {
-                let table = &self.system.nodes;
-                let name = self.nodes.part(table, node).value().timers[index as usize].name;
-                let name = P::renamed_timer(name, names);
-                let timers = &self.nodes.part(table, twin).value().timers;
-                let place = timers.iter().position(|timer| timer.name == name)?;
-                Cause::RunsOut(u32::try_from(place).ok()?)
+                Cause::RunsOut(self.rules.renamed_timer((node, index), twin, names)?)
             }
             Cause::Asks | Cause::Crashes | Cause::Returns => cause,
         })

@@ -24,6 +24,8 @@ pub(crate) struct Part<T, I> {
 
 /// All parts of one sort, shared by all threads.
 pub(crate) struct Table<T, I> {
+    /// So many can be told apart.
+    most: PartId,
     inner: RwLock<Inner<T, I>>,
 }
 
@@ -32,37 +34,36 @@ struct Inner<T, I> {
     ids: Map<Fingerprint, SmallVec<[PartId; 1]>>,
 }
 
+/// Tells what is worth knowing of parts, whatever they are.
+pub(crate) trait Source<I>: Sync {
+    /// Adds all parts that are not known yet.
+    fn tell(&self, known: &mut Vec<Hot<I>>);
+}
+
 /// What one thread knows of a table, so that it need not ask.
-pub(crate) struct Mirror<T, I> {
-    parts: Vec<Hot<T, I>>,
+pub(crate) struct Mirror<'a, I> {
+    parts: Vec<Hot<I>>,
+    source: &'a dyn Source<I>,
 }
 
 /// What steps look at again and again, side by side; the part itself lies elsewhere.
 #[derive(Debug)]
-pub(crate) struct Hot<T, I> {
+pub(crate) struct Hot<I> {
     pub(crate) print: Fingerprint,
     pub(crate) info: I,
-    part: Arc<Part<T, I>>,
-}
-
-impl<T, I> Hot<T, I> {
-    #[inline]
-    pub(crate) fn value(&self) -> &T {
-        &self.part.value
-    }
-
-    /// The part itself, to be kept while more are taken in.
-    pub(crate) fn part(&self) -> Arc<Part<T, I>> {
-        Arc::clone(&self.part)
-    }
 }
 
 impl<T: Hash + Eq, I> Table<T, I> {
-    pub(crate) fn new() -> Self {
-        Self { inner: RwLock::new(Inner { parts: Vec::new(), ids: Map::default() }) }
+    pub(crate) fn of_at_most(most: PartId) -> Self {
+        Self { most, inner: RwLock::new(Inner { parts: Vec::new(), ids: Map::default() }) }
     }
 
     /// The number of a part; it is taken in if it is new.
+    ///
+    /// # Panics
+    ///
+    /// If there is no number left: to go on with one that means something else would be a proof of
+    /// nothing.
     pub(crate) fn id(&self, value: T, info: impl FnOnce(&T) -> I) -> PartId {
         let print = Fingerprint::of(&value);
         if let Some(id) = self.read(|inner| inner.find(print, &value)) {
@@ -73,10 +74,16 @@ impl<T: Hash + Eq, I> Table<T, I> {
         if let Some(id) = inner.find(print, &value) {
             return id;
         }
-        let id = PartId::try_from(inner.parts.len()).expect("fewer parts than states");
+        let id = PartId::try_from(inner.parts.len()).ok().filter(|&id| id < self.most);
+        let id = id.expect("no search has room for so many parts of states");
         inner.parts.push(Arc::new(Part { value, print, info }));
         inner.ids.entry(print).or_default().push(id);
         id
+    }
+
+    /// The part of that number.
+    pub(crate) fn part(&self, id: PartId) -> Arc<Part<T, I>> {
+        self.read(|inner| Arc::clone(&inner.parts[id as usize]))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -100,30 +107,34 @@ impl<T: Eq, I> Inner<T, I> {
     }
 }
 
-impl<T: Hash + Eq, I: Clone> Mirror<T, I> {
-    pub(crate) fn new() -> Self {
-        Self { parts: Vec::new() }
+impl<T, I> Source<I> for Table<T, I>
+where
+    T: Hash + Eq + Send + Sync,
+    I: Clone + Send + Sync,
+{
+    fn tell(&self, known: &mut Vec<Hot<I>>) {
+        let hot = |part: &Arc<Part<T, I>>| Hot { print: part.print, info: part.info.clone() };
+        self.read(|inner| known.extend(inner.parts[known.len()..].iter().map(hot)));
+    }
+}
+
+impl<'a, I> Mirror<'a, I> {
+    pub(crate) fn of(source: &'a dyn Source<I>) -> Self {
+        Self { parts: Vec::new(), source }
     }
 
     /// The part of that number.
     #[inline]
-    pub(crate) fn part(&mut self, table: &Table<T, I>, id: PartId) -> &Hot<T, I> {
+    pub(crate) fn part(&mut self, id: PartId) -> &Hot<I> {
         if id as usize >= self.parts.len() {
-            self.catch_up(table);
+            self.catch_up();
         }
         &self.parts[id as usize]
     }
 
     #[cold]
-    fn catch_up(&mut self, table: &Table<T, I>) {
-        let known = self.parts.len();
-        table.read(|inner| {
-            self.parts.extend(inner.parts[known..].iter().map(|part| Hot {
-                print: part.print,
-                info: part.info.clone(),
-                part: Arc::clone(part),
-            }));
-        });
+    fn catch_up(&mut self) {
+        self.source.tell(&mut self.parts);
     }
 }
 

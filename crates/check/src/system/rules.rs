@@ -1,0 +1,196 @@
+//! Where the protocol ends and numbers begin.
+//!
+//! Only here is it known what the parts of a state are. Everything else about a step goes by their
+//! numbers, so it is compiled once, not once for each protocol; and it asks each question once.
+
+use conclave_core::{Message, Promises, Protocol, Renaming, Seat};
+use conclave_observe::{Watch, What};
+use smallvec::SmallVec;
+
+use super::channel::{ChannelInfo, KindBit};
+use super::flaw::Flaw;
+use super::places::Places;
+use super::setup::{Left, Setup};
+use super::symmetry::Group;
+use super::table::{PartId, Source, Table};
+use crate::FlawCode;
+
+/// What a protocol makes of the parts of a state, by their numbers.
+pub(crate) trait Rules: Sync {
+    /// All processes there are.
+    fn nodes(&self) -> &dyn Source<NodeInfo>;
+
+    /// All channels there are.
+    fn channels(&self) -> &dyn Source<ChannelInfo>;
+
+    /// What comes of it that everybody starts, by seat.
+    fn first(&self) -> Vec<Outcome>;
+
+    /// What comes of an input.
+    fn outcome(&self, node: PartId, cause: Cause) -> Outcome;
+
+    /// A process a tick later.
+    fn later_node(&self, node: PartId) -> PartId;
+
+    /// A channel a tick later.
+    fn later_channel(&self, channel: PartId) -> PartId;
+
+    /// A channel with one more message.
+    fn longer_channel(&self, channel: PartId, message: PartId) -> PartId;
+
+    /// A channel after each harm that can be done to it.
+    fn harmed_channel(&self, channel: PartId, harm: Harm) -> Vec<Harmed>;
+
+    /// A process among others by other names; `None` if names mean something to it.
+    fn renamed_node(&self, node: PartId, names: &Renaming) -> Option<PartId>;
+
+    /// A channel between others by other names.
+    fn renamed_channel(&self, channel: PartId, names: &Renaming) -> PartId;
+
+    /// A message of others by other names.
+    fn renamed_message(&self, message: PartId, names: &Renaming) -> PartId;
+
+    /// Which timer of the renamed process is that one of the process.
+    fn renamed_timer(&self, timer: (PartId, u32), twin: PartId, names: &Renaming) -> Option<u32>;
+}
+
+/// What steps need to know beside the rules; the protocol's types have no part in it.
+pub(crate) struct Frame {
+    pub(crate) places: Places,
+    pub(crate) all: Left,
+    pub(crate) is_sync: bool,
+    /// Whether timers run out only so often.
+    pub(crate) has_timeouts: bool,
+    pub(crate) is_election: bool,
+    /// How many kinds of messages there are.
+    pub(crate) kinds: usize,
+    /// What the judge remembers at first.
+    pub(crate) first_watch: Watch,
+    pub(crate) watches: Table<Watch, WatchInfo>,
+    pub(crate) news: Table<News, ()>,
+    /// How processes are renamed into each other, if states are told apart only up to that.
+    pub(crate) group: Option<Group>,
+}
+
+/// What is worth knowing of a process.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeInfo {
+    /// Whether its application can ask for something, and whether it has to.
+    pub(crate) asks: Option<bool>,
+    pub(crate) is_up: bool,
+    pub(crate) waits: bool,
+    pub(crate) is_done: bool,
+    pub(crate) timers: SmallVec<[TimerInfo; 4]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimerInfo {
+    pub(crate) tag: u16,
+    /// Whether it can run out now.
+    pub(crate) is_ripe: bool,
+    /// Whether it must before time passes.
+    pub(crate) is_due: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WatchInfo {
+    pub(crate) breach: Option<FlawCode>,
+    pub(crate) pending: u32,
+}
+
+/// What was seen of a step, where, in order.
+pub(crate) type News = (Seat, SmallVec<[What; 2]>);
+
+/// Nothing was seen.
+pub(crate) const NO_NEWS: PartId = PartId::MAX;
+
+/// So many processes in all their states can be told apart, and so many messages: an input to a
+/// process is one number.
+pub(crate) const NODES_MAX: PartId = 1 << 28;
+pub(crate) const MESSAGES_MAX: PartId = 1 << 24;
+
+/// What a judge remembers, with news and how they came, is one number.
+const WATCHES_MAX: PartId = 1 << 30;
+
+/// What can happen to a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cause {
+    Asks,
+    Arrives(Seat, PartId),
+    RunsOut(u32),
+    Crashes,
+    Returns,
+}
+
+/// What comes of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) node: PartId,
+    pub(crate) sends: SmallVec<[(Seat, PartId); 4]>,
+    pub(crate) news: PartId,
+    pub(crate) kinds: KindBit,
+    pub(crate) serves: bool,
+    pub(crate) is_rounded: bool,
+    /// Whether the process says that it broke its own invariant.
+    pub(crate) is_broken: bool,
+    /// Whether it is in a term beyond the bound.
+    pub(crate) is_beyond: bool,
+    /// How often it came of it.
+    pub(crate) uses: u64,
+}
+
+/// What can happen to a message on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Harm {
+    Loss,
+    Duplication,
+}
+
+/// A channel that was harmed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Harmed {
+    /// Which message it happened to.
+    pub(crate) tag: u16,
+    pub(crate) after: PartId,
+}
+
+impl Frame {
+    pub(crate) fn of<P: Protocol, C>(setup: &Setup<'_, P, C>) -> Self {
+        Self {
+            places: Places { members: setup.view.len() },
+            all: Left::all(setup.faults, setup.bounds),
+            is_sync: setup.time.is_sync(),
+            has_timeouts: setup.bounds.timeouts.is_some(),
+            is_election: matches!(setup.promises, Promises::Election { .. }),
+            kinds: P::Message::KINDS.len(),
+            first_watch: Watch::new(setup.view.members(), setup.promises),
+            watches: Table::of_at_most(WATCHES_MAX),
+            news: Table::of_at_most(NO_NEWS),
+            group: None,
+        }
+    }
+
+    pub(crate) fn watch(&self, watch: Watch) -> PartId {
+        self.watches.id(watch, |watch| WatchInfo {
+            breach: watch.broken().map(|breach| Flaw::Breach(breach).code()),
+            pending: watch.pending().fold(0, |mask, seat| mask | 1 << seat.0),
+        })
+    }
+}
+
+impl Cause {
+    /// With a process, as one number: a key in several words would have to be put together again
+    /// for every look-up.
+    #[inline]
+    pub(crate) fn key(self, node: PartId) -> u64 {
+        let (sort, seat, number) = match self {
+            Self::Asks => (0_u64, 0, 0),
+            Self::Arrives(from, message) => (1, from.0, message),
+            Self::RunsOut(index) => (2, 0, index),
+            Self::Crashes => (3, 0, 0),
+            Self::Returns => (4, 0, 0),
+        };
+        debug_assert!(node < NODES_MAX && number < MESSAGES_MAX, "no number is larger");
+        u64::from(node) << 36 | u64::from(number) << 12 | u64::from(seat) << 4 | sort
+    }
+}
