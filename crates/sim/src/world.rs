@@ -29,31 +29,17 @@ where
     P: Protocol<Command: Observable, Notice: Observable>,
     A: Application<P>,
 {
-    match setup.network {
-        Network::Unit => on_wire(setup, application, UnitWire::new(), progress),
-        network => {
-            let wire = TimedWire::new(network, setup.order, setup.view.len(), setup.seed);
-            on_wire(setup, application, wire, progress)
+    let timed = || TimedWire::new(setup.network, setup.order, setup.view.len(), setup.seed);
+    match (setup.recording, setup.network) {
+        (Recording::Nothing, Network::Unit) => {
+            World::<P, A, _, false>::new(setup, application, UnitWire::new()).run(progress)
         }
-    }
-}
-
-/// Chooses the loop: one that records, or one that does not even ask.
-fn on_wire<P, A, W>(
-    setup: &Setup<'_, P>,
-    application: A,
-    wire: W,
-    progress: &mut dyn FnMut(u64),
-) -> Outcome
-where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    A: Application<P>,
-    W: Wire<P::Message>,
-{
-    match setup.recording {
-        Recording::Nothing => World::<P, A, W, false>::new(setup, application, wire).run(progress),
-        Recording::Everything => {
-            World::<P, A, W, true>::new(setup, application, wire).run(progress)
+        (Recording::Nothing, _) => {
+            World::<P, A, _, false>::new(setup, application, timed()).run(progress)
+        }
+        // Whoever records pays for that: a wire of its own for equal times would gain nothing.
+        (Recording::Everything, _) => {
+            World::<P, A, _, true>::new(setup, application, timed()).run(progress)
         }
     }
 }
