@@ -425,7 +425,7 @@ fn token_passed_on_by_who_wants_it() -> Exhibit {
 // What is fair, taken away.
 
 fn nobody_has_to_leave() -> Exhibit {
-    let healed = live(Bounds::of(&token_ring_repaired::ENTRY, 2).within(0), Fairness::ALL);
+    let healed = live(Bounds::of(&token_ring_repaired::ENTRY, 2).within(1), Fairness::ALL);
     Exhibit {
         name: "fairness-leaves",
         entry: &token_ring_repaired::ENTRY,

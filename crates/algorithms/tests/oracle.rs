@@ -273,6 +273,7 @@ impl Deed for Compare {
         let (view, config) = (plain.view.clone(), plain.config.clone());
         let setup = Setup::<P, _> {
             interchangeable: Vec::new(),
+            tells_renewals: false,
             view: &view,
             config: &config,
             promises: plain.promises,

@@ -59,6 +59,7 @@ fn setup<'a, P: Protocol, C>(
         expected_kinds: 0,
         bounds: Bounds::default(),
         interchangeable: Vec::new(),
+        tells_renewals: false,
     }
 }
 
@@ -122,7 +123,7 @@ where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
-    let graph = graph(setup, &OPTIONS);
+    let graph = graph(setup, &OPTIONS).expect("it comes to its end");
     let states = usize::try_from(graph.explored().progress.distinct).unwrap();
     let mut steps: Vec<BTreeMap<Step, usize>> = vec![BTreeMap::new(); states];
     for (from, step, to) in graph.iter() {

@@ -104,6 +104,7 @@ fn algorithm() {
         check_invariants: true,
         expected_kinds: 0,
         interchangeable: Vec::new(),
+        tells_renewals: true,
         bounds: Bounds::default(),
     };
     println!("\nRicart-Agrawala of the catalogue, N = 3, 3 requests each; best of {ROUNDS}");

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use conclave_core::{Message, Protocol};
 use conclave_observe::Observable;
 
-use crate::system::{Asymmetry, Client, Deed, Flaw, Premise, Setup, System, Told};
+use crate::system::{Asymmetry, Bounds, Client, Deed, Faults, Flaw, Premise, Setup, System, Told};
 use crate::{Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Outcome, Progress, Search, Step};
 
 /// How to check.
@@ -79,6 +79,8 @@ pub enum Verdict {
     Refuted(Flaw),
     /// Nothing is wrong, but something that the proof rests on never happened.
     Vacuous(Vec<Premise>),
+    /// A timer was set to what is no whole number of ticks: what was searched is not what runs.
+    Inexact,
     /// The search was cut short: nothing is said of what it has not seen.
     Budget(Limit),
 }
@@ -119,9 +121,12 @@ where
     };
     let explored = search.run(&system, &mut |progress| match system.asymmetry() {
         Some(_) => ControlFlow::Break(()),
+        None if system.is_inexact() => ControlFlow::Break(()),
         None => watch(progress),
     });
     system.asymmetry().map_or(Ok(()), Err)?;
+    // Beyond bounds nobody knows what comes at last.
+    let is_live = options.liveness && setup.bounds == Bounds::default();
     let mut finding = Finding {
         verdict: Verdict::Proved,
         progress: explored.progress,
@@ -131,6 +136,10 @@ where
         collisions: explored.collisions,
         counterexample: None,
     };
+    if system.is_inexact() {
+        finding.verdict = Verdict::Inexact;
+        return Ok(finding);
+    }
     match &explored.outcome {
         Outcome::Flawed { flaw, path } => {
             let flaw = Flaw::of(*flaw);
@@ -143,16 +152,22 @@ where
             finding.counterexample = Some(Counterexample { flaw, steps: (path.len(), None), told });
         }
         Outcome::CutShort(limit) => finding.verdict = Verdict::Budget(*limit),
-        Outcome::Complete if options.liveness => {
+        Outcome::Complete if is_live => {
             let graph = explored.into_graph();
             finding.steps = Some(graph.steps() as u64);
-            let lasso = (0..setup.view.len()).find_map(|seat| {
-                graph.refute(Claim::Ends(1 << seat), |step| options.fairness.obliges(step))
-            });
-            finding.liveness = Some(lasso.is_none());
-            if let Some(lasso) = lasso {
-                finding.refute_by(&system, &lasso);
+            for seat in 0..setup.view.len() {
+                if watch(&finding.progress).is_break() {
+                    finding.verdict = Verdict::Budget(Limit::Stopped);
+                    return Ok(finding);
+                }
+                let obliges = |step| options.fairness.obliges(step);
+                if let Some(lasso) = graph.refute(Claim::Ends(1 << seat), obliges) {
+                    finding.liveness = Some(false);
+                    finding.refute_by(&system, &lasso);
+                    return Ok(finding);
+                }
             }
+            finding.liveness = Some(true);
         }
         Outcome::Complete => {}
     }
@@ -165,15 +180,17 @@ where
     Ok(finding)
 }
 
-/// All states of a system and all steps between them, each by its own names.
-pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
+/// All states of a system and all steps between them, each by its own names; `None` if the search
+/// did not come to its end, because of its budget or of a flaw.
+pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Option<Graph>
 where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
     let keep = Keep { states: options.is_exact, steps: true };
     let search = Search { threads: options.threads, keep, budget: options.budget };
-    search.run(&System::new(setup), &mut |_| ControlFlow::Continue(())).into_graph()
+    let explored = search.run(&System::new(setup), &mut |_| ControlFlow::Continue(()));
+    matches!(explored.outcome, Outcome::Complete).then(|| explored.into_graph())
 }
 
 impl Finding {
@@ -195,18 +212,24 @@ impl Finding {
 
     /// What the proof rests on and never happened.
     fn vacuous<P: Protocol, C>(&self, setup: &Setup<'_, P, C>) -> Vec<Premise> {
-        let crashes = setup.faults.crashes > 0;
+        let Faults { crashes, returns, losses, duplications } = setup.faults;
         let is_rested_on = |premise: Premise| match premise {
             Premise::TwoWait => {
                 matches!(setup.promises, conclave_core::Promises::Mutex { .. })
                     && setup.view.len() > 1
             }
+            // Nobody has to be noticed where nobody dies; but then nothing is shown of it either.
             Premise::Served => {
-                crashes || !matches!(setup.promises, conclave_core::Promises::Detector)
+                self.liveness.is_some()
+                    || crashes > 0
+                    || !matches!(setup.promises, conclave_core::Promises::Detector)
             }
             Premise::Finished => setup.bounds.timeouts.is_none() && setup.bounds.terms.is_none(),
-            Premise::Crashed => crashes,
-            Premise::Beyond | Premise::Rounded => false,
+            Premise::Crashed => crashes > 0,
+            Premise::Returned => returns > 0,
+            Premise::Lost => losses > 0,
+            Premise::Doubled => duplications > 0,
+            Premise::Beyond => false,
             Premise::Sent(kind) => setup.expected_kinds >> kind & 1 != 0,
         };
         let missing =
@@ -222,8 +245,10 @@ fn premises<P: Protocol>(explored: &Explored) -> Vec<(Premise, u64)> {
         Premise::Finished,
         Premise::Served,
         Premise::Crashed,
+        Premise::Returned,
+        Premise::Lost,
+        Premise::Doubled,
         Premise::Beyond,
-        Premise::Rounded,
     ];
     let count = |premise: Premise| explored.premises.get(premise.index()).copied().unwrap_or(0);
     all.into_iter().chain(kinds).map(|premise| (premise, count(premise))).collect()

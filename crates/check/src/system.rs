@@ -23,6 +23,7 @@ mod table;
 mod tracer;
 
 use std::hash::Hash;
+use std::sync::atomic::Ordering;
 
 use conclave_core::{Arrival, Effects, Fence, Input, Message, Protocol, Renaming, Seat};
 use conclave_observe::{Observable, What};
@@ -72,6 +73,12 @@ where
         }
     }
 
+    /// Whether a timer was set to what is no whole number of ticks, so that nothing that was found
+    /// counts.
+    pub(crate) fn is_inexact(&self) -> bool {
+        self.frame.is_inexact.load(Ordering::Relaxed)
+    }
+
     fn hand(&self) -> Hand<'_> {
         Hand::new(self, &self.frame)
     }
@@ -117,17 +124,20 @@ where
             true => NO_NEWS,
             false => self.frame.news.id((seat, notes.news), |_| ()),
         };
-        let (node, is_rounded) = (self.node(node), notes.is_rounded);
-        Outcome { node, sends, news, kinds, serves, is_rounded, is_broken, is_beyond, uses: 0 }
+        if notes.is_rounded {
+            self.frame.is_inexact.store(true, Ordering::Relaxed);
+        }
+        let node = self.node(node);
+        Outcome { node, sends, news, kinds, serves, is_broken, is_beyond, uses: 0 }
     }
 }
 
 /// What tells the timers of a process apart.
 #[allow(clippy::cast_possible_truncation, reason = "a tag is but a part of it")]
-fn timer_tags<T: Hash>(timers: &[Timer<T>]) -> SmallVec<[u16; 4]> {
+fn timer_tags<T: Copy + Hash>(timers: &[Timer<T>]) -> SmallVec<[u16; 4]> {
     let mut tags = SmallVec::new();
     for timer in timers {
-        let mut tag = Fingerprint::of(&timer.name).0 as u16;
+        let mut tag = Fingerprint::of(&(timer.name, timer.is_other)).0 as u16;
         while tags.contains(&tag) {
             tag = tag.wrapping_add(1);
         }

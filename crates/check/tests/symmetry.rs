@@ -154,6 +154,7 @@ fn search(forgets: Forgets, n: u32, is_reduced: bool) -> Result<Finding, Asymmet
         config: &forgets,
         promises: Promises::Mutex { liveness: true, ordering: false },
         holder: None,
+        tells_renewals: false,
         interchangeable: if is_reduced { clients.clone() } else { Vec::new() },
         client: Enters { clients, requests: 1, holder: None },
         channels: Channels::Fifo,

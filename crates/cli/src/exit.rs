@@ -28,6 +28,9 @@ pub const NOT_EXECUTABLE: u8 = 126;
 /// The command was not found, as shells have it.
 pub const NOT_FOUND: u8 = 127;
 
+/// Ctrl-C came first, as shells have it.
+pub const INTERRUPTED: u8 = 130;
+
 /// A search found nothing wrong, but something that a proof rests on never happened.
 pub const VACUOUS: u8 = 15;
 

@@ -16,4 +16,5 @@ pub mod sentence;
 pub mod sweep;
 pub mod wrapper;
 
+mod interrupt;
 mod progress;

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use anyhow::bail;
 use conclave_algorithms::catalogue::{
     self, DetectorVisitor, ElectionVisitor, Entry, MutexVisitor, Portable, Promises, Seating,
     SeatingError, Timing,
@@ -11,7 +12,7 @@ use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     Asymmetry, Bounds, Calls, Channels, Client, Enters, Faults, Listens, Setup, TimeModel,
 };
-use conclave_check::{Budget, Fairness, Finding, Graph, Options, Progress};
+use conclave_check::{Budget, Fairness, Finding, Graph, Options, Progress, Verdict};
 use conclave_core::detector::Detector;
 use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
@@ -114,6 +115,7 @@ impl SearchPlan {
         plan.timing.beat = bounds.beat.map(|ticks| u32::from(ticks) * TICK);
         plan.faults.crashes = bounds.crashes;
         plan.faults.returns = bounds.returns;
+        plan.faults.losses = bounds.losses;
         plan.bounds = Bounds { terms: bounds.terms, timeouts: bounds.timeouts };
         plan.options.liveness = plan.is_complete();
         plan
@@ -157,15 +159,25 @@ impl SearchPlan {
     }
 
     /// Searches. `watch` is told how far it is, now and then, and may end it. `Err` is a
-    /// [`SeatingError`] or an [`Asymmetry`].
+    /// [`SeatingError`], an [`Asymmetry`], or says that time does not fit into ticks.
     pub fn run(
         &self,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> anyhow::Result<Searched> {
         let finding = self.visit(Check { plan: self, watch })??;
+        if finding.verdict == Verdict::Inexact {
+            bail!(
+                "{} sets a timer to no whole number of ticks of 1 ms, or to more than {}; a search \
+                 counts whole ones (with sync:2, D is 2 ms, and 1.5 D is 3 ms)",
+                self.entry.name,
+                u16::MAX
+            );
+        }
         let trace = match &finding.counterexample {
             Some(found) => {
-                Some(Trace { header: self.header()?, records: found.told.records.clone() })
+                let repeats_from = found.told.repeats_from;
+                let header = Header { repeats_from, ..self.header()? };
+                Some(Trace { header, records: found.told.records.clone() })
             }
             None => None,
         };
@@ -173,7 +185,8 @@ impl SearchPlan {
     }
 
     /// All states and all steps between them.
-    pub fn graph(&self) -> Result<Graph, SeatingError> {
+    /// `None` if the search does not come to its end.
+    pub fn graph(&self) -> Result<Option<Graph>, SeatingError> {
         self.visit(Draw { plan: self })
     }
 
@@ -191,17 +204,28 @@ impl SearchPlan {
         }
     }
 
-    /// What a counterexample says of what was run, so that a run can take the same steps.
-    fn header(&self) -> Result<Header, SeatingError> {
+    /// What the processes are told that is not as usual, in the words of the command line.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        self.told().options()
+    }
+
+    /// What the processes are told, as a run would tell them.
+    fn told(&self) -> Plan {
         let mut plan = Plan::new(self.entry, self.clients.clone());
         plan.construction = self.construction;
         plan.timing = self.timing;
+        if let TimeModel::Sync { bound, .. } = self.time {
+            plan.network = Network::Sync { bound: Time::of(u32::from(bound) * TICK) };
+        }
+        plan
+    }
+
+    /// What a counterexample says of what was run, so that a run can take the same steps.
+    fn header(&self) -> Result<Header, SeatingError> {
+        let plan = self.told();
         let network = match self.time {
             TimeModel::Async => "async".into(),
-            TimeModel::Sync { bound, .. } => {
-                plan.network = Network::Sync { bound: Time::of(u32::from(bound) * TICK) };
-                plan.network.to_string()
-            }
+            TimeModel::Sync { .. } => plan.network.to_string(),
         };
         Ok(Header {
             algorithm: self.entry.name.into(),
@@ -256,9 +280,9 @@ struct Draw<'a> {
 }
 
 impl OfSetup for Draw<'_> {
-    type Output = Graph;
+    type Output = Option<Graph>;
 
-    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Graph
+    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Option<Graph>
     where
         P: Protocol<Command: Observable, Notice: Observable>,
         C: Client<P>,
@@ -305,6 +329,7 @@ impl<V: OfSetup> Visit<'_, V> {
             expected_kinds: plan.expected_kinds(),
             bounds: plan.bounds,
             interchangeable,
+            tells_renewals: plan.options.liveness,
         })
     }
 }

@@ -49,10 +49,13 @@ pub fn judged(
             1 => ("waits", "it"),
             _ => ("wait", "them"),
         };
-        return Some(format!(
-            "{names} {wait} for ever: all that happens from {since} ms on comes again and again, \
-             and never serves {them}"
-        ));
+        return Some(match report.ending {
+            Ending::Rests => format!("{names} {wait} for ever: nothing more has to happen"),
+            _ => format!(
+                "{names} {wait} for ever: all that happens from {since} ms on comes again and \
+                 again, and never serves {them}"
+            ),
+        });
     }
     if let Some(starved) = report.waiting.starved() {
         let (who, times) = (id(starved.seat), starved.overtaken);
@@ -136,6 +139,7 @@ pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
         (Verdict::Ok, Ending::Finished) => {
             format!("{entries} {}, one at a time", plural(entries, "entry", "entries"))
         }
+        (Verdict::Ok, Ending::Rests) => "nothing more has to happen, and nobody waits".into(),
         (Verdict::Ok, Ending::Repeats) => {
             "its last part comes again and again, and nobody waits in all of it".into()
         }

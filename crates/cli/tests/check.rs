@@ -3,12 +3,14 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry};
-use conclave_check::Verdict;
-use conclave_check::system::Flaw;
+use conclave_algorithms::catalogue::{self, Entry, Setting};
+use conclave_check::system::{Flaw, Premise};
+use conclave_check::{Fairness, Verdict};
 use conclave_cli::commands::{CHECKED, checked, plan_of_trace};
 use conclave_cli::search::{SearchPlan, Searched};
-use conclave_observe::Verdict as Judged;
+use conclave_core::{ProcessId, View};
+use conclave_observe::trace::json;
+use conclave_observe::{Ending, Verdict as Judged};
 
 fn search(plan: &SearchPlan) -> Searched {
     plan.run(&mut |_| ControlFlow::Continue(())).unwrap()
@@ -104,6 +106,111 @@ fn every_counterexample_is_taken_again_by_real_processes_and_judged_alike() {
         refuted += 1;
     }
     assert!(refuted >= 5, "{refuted}");
+}
+
+/// What goes on for ever when something need not be done: a loop, or nothing at all.
+#[test]
+fn a_run_without_an_end_is_taken_again_and_judged_alike() {
+    let unfair = |name: &str, fairness: Fairness| {
+        let mut plan = SearchPlan::new(catalogue::find(name).unwrap(), View::dense(1, 2));
+        plan.requests = plan.requests.min(1);
+        if plan.entry.settings.contains(&Setting::Beat) {
+            plan.timing.beat = Some(Duration::from_millis(2));
+        }
+        plan.options.fairness = fairness;
+        plan
+    };
+    let all = Fairness::ALL;
+    let (leaves, arrivals) =
+        (Fairness { leaves: false, ..all }, Fairness { arrivals: false, ..all });
+    let (timers, ticks) = (Fairness { timers: false, ..all }, Fairness { ticks: false, ..all });
+    let mut dying = unfair("heartbeat", ticks);
+    dying.faults.crashes = 1;
+    let plans = [
+        (unfair("token-ring-repaired", leaves), Ending::Repeats),
+        (unfair("central-elected", leaves), Ending::Repeats),
+        (unfair("token-ring", arrivals), Ending::Rests),
+        (unfair("ricart-agrawala", leaves), Ending::Rests),
+        (unfair("bully", arrivals), Ending::Rests),
+        (unfair("bully", timers), Ending::Rests),
+        (dying, Ending::Rests),
+    ];
+    for (plan, ending) in plans {
+        let (name, searched) = (plan.entry.name, search(&plan));
+        assert_eq!(searched.finding.verdict, Verdict::Refuted(Flaw::Starved), "{name}");
+        let trace = searched.trace.unwrap();
+        assert_eq!(trace.endless(), Some(ending), "{name}");
+        let written = json::write(&trace);
+        assert_eq!(json::read(&written).unwrap(), trace, "{name}");
+        let done = plan_of_trace(&trace).unwrap().replay(&trace).unwrap().unwrap();
+        let report = done.outcome.report;
+        assert_eq!((report.verdict, report.ending), (Judged::Starved, ending), "{name}");
+    }
+}
+
+/// Rounding would make hasty timers patient, and a proof of them worthless.
+#[test]
+fn timers_of_no_whole_number_of_ticks_are_refused() {
+    let mut plan = SearchPlan::new(catalogue::find("bully").unwrap(), View::dense(1, 3));
+    for (micros, is_refused) in [(1_500, true), (2_000, false), (70_000_000, true)] {
+        plan.timing.answer = Some(Duration::from_micros(micros));
+        let found = plan.run(&mut |_| ControlFlow::Continue(()));
+        assert_eq!(found.is_err(), is_refused, "{micros}");
+    }
+}
+
+#[test]
+fn a_detector_is_not_proved_where_nobody_dies() {
+    let mut plan = SearchPlan::new(catalogue::find("heartbeat").unwrap(), View::dense(1, 2));
+    assert_eq!(search(&plan).finding.verdict, Verdict::Vacuous(vec![Premise::Served]));
+    plan.options.liveness = false;
+    assert_eq!(search(&plan).finding.verdict, Verdict::Proved);
+    (plan.options.liveness, plan.faults.crashes) = (true, 1);
+    assert_eq!(search(&plan).finding.verdict, Verdict::Proved);
+}
+
+/// All orders in which they can stand.
+fn orders(of: &[u32]) -> Vec<Vec<u32>> {
+    let Some((first, rest)) = of.split_first() else { return vec![Vec::new()] };
+    let put = |order: Vec<u32>| {
+        (0..of.len()).map(move |place| {
+            let mut order = order.clone();
+            order.insert(place, *first);
+            order
+        })
+    };
+    orders(rest).into_iter().flat_map(put).collect()
+}
+
+/// How a ring is ordered matters: who suppresses whom is another matter in each order.
+#[test]
+fn chang_roberts_is_safe_and_live_on_every_ring_of_five() {
+    let mut counts = std::collections::BTreeSet::new();
+    for name in ["chang-roberts", "chang-roberts-suppress", "chang-roberts-naive"] {
+        let entry = catalogue::find(name).unwrap();
+        for ring in orders(&[2, 3, 4, 5]) {
+            let ids = std::iter::once(1).chain(ring).map(ProcessId);
+            let plan = SearchPlan::new(entry, View::new(ids).unwrap());
+            let found = search(&plan).finding;
+            assert_eq!((found.verdict, found.liveness), (Verdict::Proved, Some(true)), "{name}");
+            counts.insert((name, found.progress.distinct));
+        }
+    }
+    assert!(counts.len() > 12, "the rings differ: {counts:?}");
+}
+
+#[test]
+fn a_graph_that_is_not_whole_is_not_dumped() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("part.aut");
+    let part = ["check", "ricart-agrawala", "--max-states", "1000", "--dump"];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_conclave"))
+        .args(part)
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!file.exists());
 }
 
 #[test]

@@ -279,10 +279,14 @@ impl Judge {
             || self.fences.broken().is_some()
             || (self.promises.ordering() && overtaken)
             || self.elections.as_ref().is_some_and(Elections::is_broken)
-            || self.detection.as_ref().is_some_and(is_wrong);
+            || self.detection.as_ref().is_some_and(|it| it.wrong() > 0);
         let someone_waits = self.waiting() > 0;
+        let misses = self.detection.as_ref().is_some_and(|it| it.missed().next().is_some());
         let verdict = match ending {
             _ if broken => Verdict::Violated,
+            // Who has not noticed yet is late; who never will is left waiting for ever.
+            Ending::Repeats | Ending::Rests if misses => Verdict::Starved,
+            _ if misses => Verdict::Violated,
             _ if self.waiting.starved().is_some() => Verdict::Starved,
             _ if self.forever.as_ref().is_some_and(Forever::is_anyone) => Verdict::Starved,
             Ending::BudgetSpent => Verdict::Budget,
@@ -310,10 +314,6 @@ impl Judge {
             losses: self.losses,
         }
     }
-}
-
-fn is_wrong(detection: &Detection) -> bool {
-    detection.wrong() > 0 || detection.missed().next().is_some()
 }
 
 impl Report {

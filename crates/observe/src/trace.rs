@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{Kind, Phase, ProcessId, Promises, Seat};
 
-use crate::{Event, Judge, JudgeOrdering, MessageId, Time, What};
+use crate::{Ending, Event, Judge, JudgeOrdering, MessageId, Time, What};
 
 /// A recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,7 +41,8 @@ pub struct Header {
     /// a value has an empty one.
     pub options: Vec<(String, String)>,
     /// The index of the record at which a loop begins, if the run ends in one: the records from
-    /// there to the last are one turn of it, and it goes on for ever.
+    /// there to the last are one turn of it, and it goes on for ever. The number of all records
+    /// where nothing more has to happen, though it could.
     pub repeats_from: Option<u64>,
 }
 
@@ -69,6 +70,13 @@ impl Trace {
     /// Who sits there.
     pub fn id(&self, seat: Seat) -> ProcessId {
         self.header.members[seat.index()]
+    }
+
+    /// How it goes on for ever, if it does.
+    pub fn endless(&self) -> Option<Ending> {
+        let from = self.header.repeats_from?;
+        let is_rest = from == self.records.len() as u64;
+        Some(if is_rest { Ending::Rests } else { Ending::Repeats })
     }
 
     /// A judge for this trace, that has heard all of it.
@@ -112,6 +120,9 @@ impl Trace {
         }
         if calls.is_empty() && paused.is_empty() {
             judge.on_quiet(now);
+        }
+        if self.endless() == Some(Ending::Rests) {
+            judge.on_loop(now);
         }
         judge
     }

@@ -17,6 +17,8 @@ pub enum Ending {
     BudgetSpent,
     /// It has none: its last part comes again and again, for ever.
     Repeats,
+    /// It has none: more could happen, but nothing of it has to.
+    Rests,
 }
 
 /// What is to be said of a run in one word.
@@ -28,8 +30,8 @@ pub enum Verdict {
     Violated,
     /// Somebody waits, nothing is in flight, no timer is set, and no fault fired.
     Deadlock,
-    /// Somebody was overtaken by more than 100 x N later entries, or waits through all of a loop
-    /// that goes on for ever.
+    /// Somebody was overtaken by more than 100 x N later entries, or waits for ever where the run
+    /// has no end.
     Starved,
     /// Somebody waits and nothing comes of it, after a fault fired.
     Stalled,

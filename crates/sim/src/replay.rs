@@ -460,15 +460,14 @@ where
     }
 
     fn close_loop(&self) -> Result<(), ReplayError> {
-        let Some(start) = &self.loop_start else {
-            return match self.trace.header.repeats_from {
-                Some(_) => Err(ReplayError::NoLoop),
-                None => Ok(()),
-            };
-        };
+        let Some(ending) = self.trace.endless() else { return Ok(()) };
         if self.world.is_within_step() {
             return Err(ReplayError::LoopOpen("it ends in the middle of a step".into()));
         }
+        if ending == Ending::Rests {
+            return Ok(());
+        }
+        let start = self.loop_start.as_ref().ok_or(ReplayError::NoLoop)?;
         match start.difference(&self.world.snapshot(), self.setup.view) {
             Some(difference) => Err(ReplayError::LoopOpen(difference)),
             None => Ok(()),
@@ -487,12 +486,11 @@ where
         // whom; else whoever waits does so in vain if nothing can come any more.
         let is_wait = |record: &Record| matches!(record.event.what, What::WaitsFor { .. });
         let is_stuck = self.world.is_quiet() && self.inside.is_empty();
-        let ending = match judge.waiting() {
-            _ if self.loop_start.is_some() => Ending::Repeats,
+        let ending = trace.endless().unwrap_or_else(|| match judge.waiting() {
             0 => Ending::Finished,
             _ if is_stuck || trace.records.iter().any(is_wait) => Ending::Quiet,
             _ => Ending::BudgetSpent,
-        };
+        });
         let view = self.setup.view;
         let waits_for = |process: &Option<P>| {
             let whom = process.as_ref().map(P::waits_for).unwrap_or_default();

@@ -19,12 +19,16 @@ pub struct Bounds {
     pub crashes: u8,
     /// How many of the dead come back.
     pub returns: u8,
+    /// How many messages are lost.
+    pub losses: u8,
     /// Terms up to this one, where they would grow for ever.
     pub terms: Option<u64>,
     /// How many timers run out in all, where they would for ever.
     pub timeouts: Option<u8>,
     /// Whether it takes minutes, and is left out where that is too long.
     pub is_large: bool,
+    /// Whether it is known that the usual budget ends it: the table says how far it comes.
+    pub is_beyond: bool,
 }
 
 impl Bounds {
@@ -39,9 +43,11 @@ impl Bounds {
             beat: None,
             crashes: 0,
             returns: 0,
+            losses: 0,
             terms: None,
             timeouts: None,
             is_large: false,
+            is_beyond: false,
         }
     }
 
@@ -81,6 +87,12 @@ impl Bounds {
         Self { returns, ..self }
     }
 
+    /// The same, where so many messages are lost.
+    #[must_use]
+    pub const fn losses(self, losses: u8) -> Self {
+        Self { losses, ..self }
+    }
+
     /// The same, for safety alone: so many terms, and so many timers that run out.
     #[must_use]
     pub const fn up_to(self, terms: u64, timeouts: u8) -> Self {
@@ -91,5 +103,11 @@ impl Bounds {
     #[must_use]
     pub const fn large(self) -> Self {
         Self { is_large: true, ..self }
+    }
+
+    /// The same, which takes more than the usual budget.
+    #[must_use]
+    pub const fn beyond(self) -> Self {
+        Self { is_large: true, is_beyond: true, ..self }
     }
 }

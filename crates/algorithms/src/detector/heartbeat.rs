@@ -84,7 +84,11 @@ pub const ENTRY: Entry = Entry {
     crash: "all others suspect the dead one, at most T + 2D later",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
-    searches: &[Bounds::of(3, 0).sync(1).beat(2).crashes(1), Bounds::of(2, 0)],
+    searches: &[
+        Bounds::of(3, 0).sync(1).beat(2).crashes(1),
+        Bounds::of(3, 0).sync(1).beat(2).crashes(1).returns(1),
+        Bounds::of(2, 0),
+    ],
     costs: &[],
     remarks: &[],
 };

@@ -146,10 +146,11 @@ pub const ENTRY: Entry = Entry {
     silent: &[],
     searches: &[
         Bounds::of(3, 1).sync(1),
+        Bounds::of(3, 1).sync(1).crashes(1),
         Bounds::of(3, 1).sync(1).crashes(1).returns(1),
         Bounds::of(4, 1).by(2).sync(1),
         Bounds::of(4, 1).by(3).sync(1).large(),
-        Bounds::of(4, 1).sync(1).large(),
+        Bounds::of(4, 1).sync(1).beyond(),
         Bounds::of(2, 1),
     ],
     costs: &[

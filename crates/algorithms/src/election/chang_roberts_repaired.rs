@@ -100,6 +100,7 @@ pub const ENTRY: Entry = Entry {
     searches: &[
         Bounds::of(3, 1).sync(1).beat(2).large(),
         Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
+        Bounds::of(2, 1).sync(1).beat(2).crashes(1).returns(1),
         Bounds::of(3, 1),
     ],
     remarks: &[],

@@ -226,7 +226,12 @@ pub const ENTRY: Entry = Entry {
     crash: "master: another, once its lease is over; a majority: nobody leads till it is back",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &["write", "stored"],
-    searches: &[Bounds::of(3, 1).up_to(3, 2), Bounds::of(3, 1).up_to(3, 3).large()],
+    searches: &[
+        Bounds::of(3, 1).up_to(3, 2),
+        Bounds::of(3, 1).crashes(1).returns(1).up_to(2, 1),
+        Bounds::of(3, 1).up_to(3, 3).large(),
+        Bounds::of(3, 1).sync(1).losses(2).up_to(3, 3).large(),
+    ],
     costs: &[
         Cost::exactly(Measure::ElectionLone, "3(N-1)", |size| 3.0 * (size.n - 1.0)),
         Cost::exactly(Measure::TurnaroundLone, "3", |_| 3.0),

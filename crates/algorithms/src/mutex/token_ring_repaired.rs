@@ -166,6 +166,7 @@ pub const ENTRY: Entry = Entry {
         Bounds::of(3, 1).sync(1).beat(2),
         Bounds::of(3, 2).sync(1).beat(2).large(),
         Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
+        Bounds::of(2, 1).sync(1).beat(2).crashes(2).returns(1),
         Bounds::of(2, 1),
     ],
     costs: &[

@@ -104,6 +104,7 @@ impl Bounds {
     {
         let setup = Setup::<P, C> {
             interchangeable: Vec::new(),
+            tells_renewals: true,
             view: &self.view,
             config,
             promises,

@@ -55,16 +55,20 @@ pub enum Premise {
     Served,
     /// Steps in which a process dies.
     Crashed,
-    /// Steps beyond a bound, which were not followed.
+    /// Steps in which a dead process comes back.
+    Returned,
+    /// Steps in which a message is lost.
+    Lost,
+    /// Steps in which a message is doubled.
+    Doubled,
+    /// Steps beyond a bound, which were not followed. No proof rests on them.
     Beyond,
-    /// Timers that were set to what is no whole number of ticks.
-    Rounded,
     /// Steps in which a message of this kind is sent.
     Sent(usize),
 }
 
 /// How many there are beside the kinds of messages.
-pub(crate) const PREMISES: usize = 6;
+pub(crate) const PREMISES: usize = 8;
 
 impl Premise {
     /// Its number among all that are counted.
@@ -74,8 +78,10 @@ impl Premise {
             Self::Finished => 1,
             Self::Served => 2,
             Self::Crashed => 3,
-            Self::Beyond => 4,
-            Self::Rounded => 5,
+            Self::Returned => 4,
+            Self::Lost => 5,
+            Self::Doubled => 6,
+            Self::Beyond => 7,
             Self::Sent(kind) => PREMISES + kind,
         }
     }

@@ -172,13 +172,13 @@ impl Hand<'_> {
         mut print: Fingerprint,
         out: &mut Successors,
     ) {
-        self.outcomes[outcome].uses += 1;
         let Outcome { node, news, is_broken, is_beyond, .. } = self.outcomes[outcome];
         if is_beyond {
             self.premises[Premise::Beyond.index()] += 1;
             self.is_cut_off |= step.is_due();
             return;
         }
+        self.outcomes[outcome].uses += 1;
         self.put_node(&mut print, seat, node);
         for index in 0..self.outcomes[outcome].sends.len() {
             let (to, message) = self.outcomes[outcome].sends[index];
@@ -389,6 +389,7 @@ impl Hand<'_> {
                     self.begin_row(base.words);
                     let mut print = base.print;
                     self.put_left(&mut print, less);
+                    self.premises[Premise::Returned.index()] += 1;
                     self.carry_out(seat, outcome, Deed::Returns(seat), print, out);
                 }
             }
@@ -434,10 +435,11 @@ impl Hand<'_> {
             let harmed = self.harmed.entry((channel, harm == Harm::Loss));
             let harmed = harmed.or_insert_with(|| rules.harmed_channel(channel, harm).into());
             for &Harmed { tag, after } in &*Arc::clone(harmed) {
-                let deed = match harm {
-                    Harm::Loss => Deed::IsLost { from, to, tag },
-                    Harm::Duplication => Deed::IsDoubled { from, to, tag },
+                let (deed, premise) = match harm {
+                    Harm::Loss => (Deed::IsLost { from, to, tag }, Premise::Lost),
+                    Harm::Duplication => (Deed::IsDoubled { from, to, tag }, Premise::Doubled),
                 };
+                self.premises[premise.index()] += 1;
                 self.begin_row(base.words);
                 let mut print = base.print;
                 self.put_left(&mut print, less);
@@ -536,7 +538,6 @@ impl Worker for Hand<'_> {
         counts.resize(PREMISES + self.frame.kinds, 0);
         for outcome in &self.outcomes {
             counts[Premise::Served.index()] += outcome.uses * u64::from(outcome.serves);
-            counts[Premise::Rounded.index()] += outcome.uses * u64::from(outcome.is_rounded);
             for (kind, count) in counts[PREMISES..].iter_mut().enumerate().take(32) {
                 *count += outcome.uses * u64::from(outcome.kinds >> kind & 1);
             }

@@ -7,7 +7,7 @@ use conclave_core::{Arrival, Effect, Effects, Input, Protocol, Renaming, Seat, S
 use conclave_observe::{Observable, What};
 use smallvec::SmallVec;
 
-use super::{Client, Setup, Ticks};
+use super::{Client, Setup};
 
 /// A process, or its place while it is down.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -30,6 +30,9 @@ pub(crate) struct Timer<T> {
     pub(crate) after: u16,
     /// How many ticks from now it must have.
     pub(crate) at_most: u16,
+    /// Whether it is another one than before: it could have run out, and was set anew. Whoever does
+    /// that again and again never has to let it run out.
+    pub(crate) is_other: bool,
 }
 
 /// Whoever wants to know what a step does, in order.
@@ -134,6 +137,7 @@ where
         witness: &mut impl Witness<P::Message>,
     ) {
         let mut own = VecDeque::new();
+        let before = self.timers.clone();
         loop {
             witness.rules(out.take_rules());
             // A multicast is one transmission, however many copies leave this process.
@@ -160,7 +164,13 @@ where
                         if after.is_rounded || at_most.is_rounded {
                             witness.rounded();
                         }
-                        self.set(timer, after, at_most);
+                        let mut is_other = false;
+                        if setup.tells_renewals && after.count == 0 {
+                            let old = before.iter().find(|set| set.name == timer);
+                            is_other = old.is_some_and(|old| !old.is_other);
+                        }
+                        let (after, at_most) = (after.count, at_most.count);
+                        self.set(Timer { name: timer, after, at_most, is_other });
                     }
                     Effect::CancelTimer(timer) => self.timers.retain(|set| set.name != timer),
                     Effect::Persist(stored) => self.stored = Some(stored),
@@ -174,10 +184,9 @@ where
         }
     }
 
-    fn set(&mut self, name: P::Timer, after: Ticks, at_most: Ticks) {
-        self.timers.retain(|set| set.name != name);
-        let place = self.timers.iter().position(|set| set.name > name);
-        let timer = Timer { name, after: after.count, at_most: at_most.count };
+    fn set(&mut self, timer: Timer<P::Timer>) {
+        self.timers.retain(|set| set.name != timer.name);
+        let place = self.timers.iter().position(|set| set.name > timer.name);
         self.timers.insert(place.unwrap_or(self.timers.len()), timer);
     }
 }

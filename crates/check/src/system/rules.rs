@@ -3,6 +3,8 @@
 //! Only here is it known what the parts of a state are. Everything else about a step goes by their
 //! numbers, so it is compiled once, not once for each protocol; and it asks each question once.
 
+use std::sync::atomic::AtomicBool;
+
 use conclave_core::{Message, Promises, Protocol, Renaming, Seat};
 use conclave_observe::{Watch, What};
 use smallvec::SmallVec;
@@ -70,6 +72,8 @@ pub(crate) struct Frame {
     pub(crate) news: Table<News, ()>,
     /// How processes are renamed into each other, if states are told apart only up to that.
     pub(crate) group: Option<Group>,
+    /// Whether a timer was set to what is no whole number of ticks.
+    pub(crate) is_inexact: AtomicBool,
 }
 
 /// What is worth knowing of a process.
@@ -130,7 +134,6 @@ pub(crate) struct Outcome {
     pub(crate) news: PartId,
     pub(crate) kinds: KindBit,
     pub(crate) serves: bool,
-    pub(crate) is_rounded: bool,
     /// Whether the process says that it broke its own invariant.
     pub(crate) is_broken: bool,
     /// Whether it is in a term beyond the bound.
@@ -167,6 +170,7 @@ impl Frame {
             watches: Table::of_at_most(WATCHES_MAX),
             news: Table::of_at_most(NO_NEWS),
             group: None,
+            is_inexact: AtomicBool::new(false),
         }
     }
 

@@ -25,6 +25,9 @@ pub struct Setup<'a, P: Protocol, C> {
     pub faults: Faults,
     /// Whether processes get what they need, so that their own invariants must hold.
     pub check_invariants: bool,
+    /// Whether a timer that could run out and is set anew is told apart from what it was. What is
+    /// said of fair runs needs that, if there are such timers; it makes more states.
+    pub tells_renewals: bool,
     /// The kinds of messages that must be sent in some step, or a proof is vacuous; one bit each.
     pub expected_kinds: u32,
     /// What else is bounded, so that there is an end.
@@ -84,7 +87,7 @@ pub struct Bounds {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ticks {
     pub(crate) count: u16,
-    /// Whether it was no whole number of them; it is the next one then.
+    /// Whether it was no whole number of them, or more than can be counted.
     pub(crate) is_rounded: bool,
 }
 
@@ -93,8 +96,10 @@ impl TimeModel {
     pub(crate) fn ticks(self, time: Duration) -> Ticks {
         let Self::Sync { tick, .. } = self else { return Ticks { count: 0, is_rounded: false } };
         let (time, tick) = (time.as_nanos(), tick.as_nanos().max(1));
-        let count = u16::try_from(time.div_ceil(tick)).unwrap_or(u16::MAX);
-        Ticks { count, is_rounded: time % tick != 0 }
+        match u16::try_from(time / tick) {
+            Ok(count) => Ticks { count, is_rounded: time % tick != 0 },
+            Err(_) => Ticks { count: u16::MAX, is_rounded: true },
+        }
     }
 
     /// In how many ticks a message that is sent now must have arrived.

@@ -65,10 +65,10 @@ where
     /// What happens on a way without an end.
     pub fn tell_loop(&self, lasso: &Lasso) -> Told {
         let whole: Vec<Step> = lasso.stem.iter().chain(&lasso.turn).copied().collect();
-        // Where nothing happens for ever, there is nothing to repeat.
-        let marked = (!lasso.turn.is_empty()).then_some(lasso.stem.len());
-        let (records, at) = self.tell_from(&whole, marked, marked.is_none());
-        Told { records, repeats_from: at.map(|at| at as u64) }
+        let (records, at) = self.tell_from(&whole, Some(lasso.stem.len()), false);
+        // Where nothing happens for ever, what repeats is the end.
+        let from = at.unwrap_or(records.len());
+        Told { records, repeats_from: Some(from as u64) }
     }
 
     fn tell_from(

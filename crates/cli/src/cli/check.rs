@@ -19,7 +19,7 @@ pub struct CheckArgs {
     /// Check every algorithm within the bounds it is known for, and print one table
     #[arg(long, conflicts_with_all = ["algorithm", "n", "ids", "requests", "askers", "time", "no_fifo", "crashes", "returns", "losses", "duplications", "terms", "timeouts", "unfair", "symmetry", "trace", "svg", "dump", "explain"])]
     pub all: bool,
-    /// Of all, leave out what takes minutes
+    /// Of all, leave out what takes more than a few seconds
     #[arg(long)]
     pub quick: bool,
     /// How to write the table
@@ -66,10 +66,10 @@ pub struct CheckArgs {
     /// Check what must never happen, and not what must happen at last
     #[arg(help_heading = "Judging", long)]
     pub safety: bool,
-    /// Follow terms up to this one; with --safety
+    /// Follow terms up to this one; with --safety, for nobody knows what comes after
     #[arg(help_heading = "Judging", long, value_name = "TERM", requires = "safety")]
     pub terms: Option<u64>,
-    /// Let at most so many timers run out in all; with --safety
+    /// Let at most so many timers run out in all; with --safety, for the same reason
     #[arg(help_heading = "Judging", long, value_name = "COUNT", requires = "safety")]
     pub timeouts: Option<u8>,
     /// Do not assume that this is done at last if it stays possible

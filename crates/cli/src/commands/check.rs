@@ -5,6 +5,7 @@ mod table;
 
 pub use table::{HEADS, fields_of};
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -26,10 +27,12 @@ use serde_json::{Map, Value, json};
 use super::{explain, output, trace, voting_sets};
 use crate::cli::{CheckArgs, DrawingArgs, Format, Unfair};
 use crate::exit;
+use crate::interrupt::{self, is_interrupted};
 use crate::progress::Progress;
 use crate::search::{SearchPlan, Searched, time_word};
 
 pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    interrupt::watch()?;
     if args.all {
         return table::execute(args);
     }
@@ -39,8 +42,9 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let plan = plan_of(args)?;
     let (searched, took) = search(&plan, args.max_time)?;
     if let Some(path) = &args.dump {
-        dump(&plan, path)?;
+        dump(&plan, &searched.finding.verdict, path)?;
     }
+    say_what_is_not_written(args, &searched);
     if let (Some(path), Some(trace)) = (&args.trace, &searched.trace) {
         output::write_file(path, |file| file.write_all(json::write(trace).as_bytes()))?;
     }
@@ -49,7 +53,7 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         explain::explain(trace, &mut out)?;
         writeln!(out)?;
     }
-    let reason = reason(&searched);
+    let reason = reason(&plan, &searched);
     if args.json {
         writeln!(out, "{}", to_json(&plan, &searched, took, &reason))?;
     } else {
@@ -62,6 +66,22 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         output::draw(trace, &drawing, trace.header.members.len(), caption)?;
     }
     Ok(ExitCode::from(code(&searched.finding.verdict)))
+}
+
+/// Files and words that were asked for and cannot be: an old file must not be taken for a new one.
+fn say_what_is_not_written(args: &CheckArgs, searched: &Searched) {
+    if searched.trace.is_some() {
+        return;
+    }
+    for path in args.trace.iter().chain(&args.svg) {
+        anstream::eprintln!(
+            "conclave: {}: not written, there is no counterexample",
+            path.display()
+        );
+    }
+    if args.explain {
+        anstream::eprintln!("conclave: there is no counterexample to explain");
+    }
 }
 
 /// What is to be searched, if it makes sense.
@@ -89,6 +109,13 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
         let askers: Vec<ProcessId> = askers.iter().copied().map(ProcessId).collect();
         if let Some(stranger) = askers.iter().find(|&&id| plan.clients.seat(id).is_none()) {
             bail!("process {stranger} does not take part; --askers are some of those who do");
+        }
+        if entry.promises == Promises::Detector {
+            bail!("nobody asks a detector for anything; leave --askers out");
+        }
+        let is_twice = |place: usize| askers[..place].contains(&askers[place]);
+        if let Some(twice) = (0..askers.len()).find(|&place| is_twice(place)) {
+            bail!("process {} is named twice; --askers names each once", askers[twice]);
         }
         plan.askers = Some(askers);
     }
@@ -131,7 +158,7 @@ fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Du
     let progress = Progress::endless();
     let searched = plan.run(&mut |far| {
         progress.say(|elapsed| how_far(far, elapsed));
-        if progress.elapsed() > max_time {
+        if progress.elapsed() > max_time || is_interrupted() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -195,7 +222,7 @@ fn word(verdict: &Verdict) -> &'static str {
             Flaw::Stalled => "stalled",
             Flaw::Starved => "starved",
         },
-        Verdict::Vacuous(_) => "vacuous",
+        Verdict::Vacuous(_) | Verdict::Inexact => "vacuous",
         Verdict::Budget(_) => "budget",
     }
 }
@@ -209,7 +236,8 @@ fn code(verdict: &Verdict) -> u8 {
             Flaw::Stalled => Judged::Stalled,
             Flaw::Starved => Judged::Starved,
         }),
-        Verdict::Vacuous(_) => exit::VACUOUS,
+        Verdict::Vacuous(_) | Verdict::Inexact => exit::VACUOUS,
+        Verdict::Budget(Limit::Stopped) if is_interrupted() => exit::INTERRUPTED,
         Verdict::Budget(_) => exit::code(Judged::Budget),
     }
 }
@@ -217,14 +245,14 @@ fn code(verdict: &Verdict) -> u8 {
 fn style(verdict: &Verdict) -> Style {
     let colour = match verdict {
         Verdict::Proved => AnsiColor::Green,
-        Verdict::Budget(_) | Verdict::Vacuous(_) => AnsiColor::Yellow,
+        Verdict::Budget(_) | Verdict::Vacuous(_) | Verdict::Inexact => AnsiColor::Yellow,
         Verdict::Refuted(_) => AnsiColor::Red,
     };
     Style::new().bold().fg_color(Some(colour.into()))
 }
 
 /// Why the verdict is what it is, in a sentence.
-fn reason(searched: &Searched) -> String {
+fn reason(plan: &SearchPlan, searched: &Searched) -> String {
     let finding = &searched.finding;
     match &finding.verdict {
         Verdict::Proved => "nothing within these bounds breaks what it promises".into(),
@@ -233,9 +261,7 @@ fn reason(searched: &Searched) -> String {
             let why = searched.trace.as_ref().map(|trace| trace::judge_again(trace).1);
             let why = why.unwrap_or_default();
             match ways {
-                (stem, Some(0)) => {
-                    format!("{why}; after {} nothing has to happen any more", steps(stem))
-                }
+                (stem, Some(0)) => format!("{why} after {}", steps(stem)),
                 (stem, Some(turn)) => {
                     let stem = steps(stem);
                     format!("{why}; {stem}, and then a loop of {turn} that goes on for ever")
@@ -244,18 +270,42 @@ fn reason(searched: &Searched) -> String {
             }
         }
         Verdict::Vacuous(missing) => format!(
-            "nothing is wrong, but this never happened: {}; allow more of it",
-            missing.iter().map(|&it| premise_word(searched, it)).collect::<Vec<_>>().join(", ")
+            "nothing is wrong, but this never happened: {}; {}",
+            missing.iter().map(|&it| premise_word(searched, it)).collect::<Vec<_>>().join(", "),
+            what_to_allow(plan, missing)
         ),
-        Verdict::Budget(limit) => format!(
-            "{} ended the search with {} states not looked at: nothing is proved",
-            match limit {
+        Verdict::Inexact => "timers are no whole numbers of ticks: nothing is shown".into(),
+        Verdict::Budget(limit) => {
+            let what = match limit {
                 Limit::States => "--max-states",
                 Limit::Memory => "--max-memory",
+                Limit::Stopped if is_interrupted() => "Ctrl-C",
                 Limit::Stopped => "--max-time",
-            },
-            grouped(finding.progress.frontier)
-        ),
+            };
+            let unseen = match finding.progress.frontier {
+                0 => "after all states were found".into(),
+                many => format!("with {} not looked at", count(many, "state", "states")),
+            };
+            let is_endless = matches!(plan.entry.promises, Promises::Election { terms: true, .. });
+            let hint = match is_endless && plan.is_complete() {
+                true => "; it goes on for ever, so try --safety --terms 3 --timeouts 2",
+                false => "",
+            };
+            format!("{what} ended the search {unseen}: nothing is proved{hint}")
+        }
+    }
+}
+
+/// What would make it happen.
+fn what_to_allow(plan: &SearchPlan, missing: &[Premise]) -> &'static str {
+    let is_detector = plan.entry.promises == Promises::Detector;
+    match missing {
+        [Premise::Served, ..] if is_detector => {
+            "let somebody die with --crashes, or ask for no more than --safety"
+        }
+        [Premise::TwoWait, ..] => "let more ask, or ask more often",
+        _ if plan.is_complete() => "let more ask, or more faults happen",
+        _ => "let more faults happen, or raise --terms and --timeouts",
     }
 }
 
@@ -265,8 +315,10 @@ fn premise_word(searched: &Searched, premise: Premise) -> String {
         Premise::Finished => "all is done".into(),
         Premise::Served => "somebody is served".into(),
         Premise::Crashed => "somebody dies".into(),
+        Premise::Returned => "somebody comes back".into(),
+        Premise::Lost => "a message is lost".into(),
+        Premise::Doubled => "a message is doubled".into(),
         Premise::Beyond => "a step beyond the bounds".into(),
-        Premise::Rounded => "a timer of no whole number of ticks".into(),
         Premise::Sent(kind) => format!("`{}` sent", searched.kinds[kind].name),
     }
 }
@@ -323,6 +375,27 @@ fn bounds(plan: &SearchPlan) -> Vec<String> {
     words
 }
 
+/// What is not as usual beside the bounds, in words.
+fn unusual(plan: &SearchPlan) -> Vec<String> {
+    let beat = Setting::Beat.option().trim_start_matches('-');
+    let settings = plan.settings().into_iter().filter(|(name, _)| name != beat);
+    let settings = settings.map(|(name, value)| format!("{name} {value}").trim_end().to_owned());
+    let unfair = unfair(plan).into_iter().map(|what| format!("{what} are not fair"));
+    let mut words: Vec<String> = settings.chain(unfair).collect();
+    if plan.clients != View::dense(1, u32::try_from(plan.clients.len()).unwrap_or(u32::MAX)) {
+        let ids: Vec<_> = plan.clients.members().iter().map(ToString::to_string).collect();
+        words.push(format!("ids {}", ids.join(" ")));
+    }
+    words
+}
+
+/// What may be left undone for ever.
+fn unfair(plan: &SearchPlan) -> Vec<&'static str> {
+    let Fairness { arrivals, timers, leaves, ticks } = plan.options.fairness;
+    let all = [(arrivals, "arrivals"), (timers, "timers"), (leaves, "leaves"), (ticks, "ticks")];
+    all.into_iter().filter(|(is_fair, _)| !is_fair).map(|(_, what)| what).collect()
+}
+
 fn channels_word(channels: Channels) -> &'static str {
     match channels {
         Channels::Fifo => "FIFO",
@@ -342,9 +415,10 @@ fn print(
     let comma = if bounded.is_empty() { "" } else { ", " };
     writeln!(
         out,
-        "{name}, {n}{comma}{bounded}, {} channels, {}",
+        "{name}, {n}{comma}{bounded}, {} channels, {}{}",
         channels_word(plan.channels),
-        time_word(plan.time)
+        time_word(plan.time),
+        unusual(plan).iter().map(|words| format!(", {words}")).collect::<String>()
     )?;
     let style = style(&finding.verdict);
     writeln!(out, "  {style}{}{style:#}: {reason}", word(&finding.verdict))?;
@@ -352,15 +426,23 @@ fn print(
         writeln!(out, "  {:<10} {property}", result.word())?;
     }
     let Far { distinct, generated, depth, .. } = finding.progress;
-    let (states, generated) = (grouped(distinct), grouped(generated));
+    let (states, generated) = (count(distinct, "state", "states"), grouped(generated));
     let up_to = if plan.symmetry { ", up to renaming" } else { "" };
-    writeln!(out, "  searched   {states} states, {generated} generated, depth {depth}{up_to}")?;
-    let seen = finding.premises.iter().filter(|(premise, count)| {
-        *count > 0 || matches!(premise, Premise::TwoWait | Premise::Served)
-    });
+    writeln!(out, "  searched   {states}, {generated} generated, depth {depth}{up_to}")?;
+    let beyond = finding.seen(Premise::Beyond);
+    if beyond > 0 {
+        writeln!(out, "  cut off    {} beyond the bounds", count(beyond, "step", "steps"))?;
+    }
+    let seen = finding
+        .premises
+        .iter()
+        .filter(|(premise, count)| *count > 0 && *premise != Premise::Beyond);
     let seen: Vec<String> = seen
         .map(|&(premise, count)| format!("{} {}", premise_word(searched, premise), grouped(count)))
         .collect();
+    if seen.is_empty() {
+        return Ok(());
+    }
     writeln!(out, "  rests on   {}", seen.join(", "))
 }
 
@@ -390,7 +472,11 @@ fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &str)
     json!({
         "algorithm": plan.entry.name,
         "n": plan.clients.len(),
+        "ids": plan.clients.members().iter().map(|id| id.0).collect::<Vec<_>>(),
         "requests": plan.requests,
+        "askers": plan.askers.as_ref().map(|ids| ids.iter().map(|id| id.0).collect::<Vec<_>>()),
+        "settings": plan.settings().into_iter().collect::<BTreeMap<_, _>>(),
+        "unfair": unfair(plan),
         "channels": channels_word(plan.channels).to_lowercase(),
         "time": time_word(plan.time),
         "faults": {
@@ -421,8 +507,18 @@ fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &str)
 }
 
 /// Writes all states and steps, in the format of the CADP tools, which mCRL2 and LTSmin read too.
-fn dump(plan: &SearchPlan, path: &std::path::Path) -> anyhow::Result<()> {
-    let graph = plan.graph()?;
+fn dump(plan: &SearchPlan, verdict: &Verdict, path: &std::path::Path) -> anyhow::Result<()> {
+    // What ended before its end has no whole graph, and to search again would not change that.
+    let is_whole = matches!(verdict, Verdict::Proved | Verdict::Vacuous(_))
+        || *verdict == Verdict::Refuted(Flaw::Starved);
+    let graph = if is_whole { plan.graph()? } else { None };
+    let Some(graph) = graph else {
+        bail!(
+            "{}: not written, for the search did not see all states: {}",
+            path.display(),
+            word(verdict)
+        );
+    };
     let view = plan.entry.view_of(&plan.clients)?;
     let states = graph.explored().progress.distinct;
     output::write_file(path, |file| {

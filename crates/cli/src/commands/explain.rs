@@ -5,7 +5,7 @@ use std::io::Write;
 use conclave_core::Seat;
 use conclave_core::election::Term;
 use conclave_observe::trace::{Record, Trace};
-use conclave_observe::{LossCause, Side, What};
+use conclave_observe::{Ending, LossCause, Side, What};
 
 /// Prints every step: when, who, what happened to it, which rule fired, and what it sent.
 pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
@@ -40,6 +40,9 @@ pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
             at = at.to_string(),
             id = id.0
         )?;
+    }
+    if trace.endless() == Some(Ending::Rests) {
+        writeln!(out, "{:>time_width$}  {:>id_width$}  FROM HERE NOTHING HAS TO HAPPEN", "", "")?;
     }
     Ok(())
 }

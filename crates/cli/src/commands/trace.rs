@@ -44,12 +44,11 @@ pub fn judge_again(trace: &Trace) -> (Report, String) {
     // not, and is not blamed for those who wait.
     let judge = trace.judge(ordering);
     let waits = waits(trace);
-    let ending = match judge.waiting() {
-        _ if trace.header.repeats_from.is_some() => Ending::Repeats,
+    let ending = trace.endless().unwrap_or_else(|| match judge.waiting() {
         0 => Ending::Finished,
         _ if waits.iter().any(|whom| !whom.is_empty()) => Ending::Quiet,
         _ => Ending::BudgetSpent,
-    };
+    });
     let diagnosis =
         (ending == Ending::Quiet).then(|| WaitGraph::new(waits).diagnose(&judge)).flatten();
     let promises_order = trace.header.promises.ordering();

@@ -19,7 +19,8 @@
 //! Two fields of the first line are left out as a rule. `options` has what the processes were told
 //! beside who takes part, in the words of the command line, so that the run can be taken again:
 //! `"options":[["bound","5ms"],["skip-dead",""]]`. `repeats_from` is the index of a record, counted
-//! from 0: the records from there to the last are one turn of a loop that goes on for ever.
+//! from 0: the records from there to the last are one turn of a loop that goes on for ever. If it is
+//! the number of all records, nothing more has to happen, though it could.
 //!
 //! | event | fields besides `at`, `process`, `event`, `text`, `rules` |
 //! | --- | --- |
@@ -115,6 +116,7 @@ fn check_loop(header: &Header, records: &[Record]) -> Result<(), Flaw> {
     let Some(from) = header.repeats_from else { return Ok(()) };
     let first = usize::try_from(from).ok().and_then(|index| records.get(index));
     match first {
+        None if from == records.len() as u64 => Ok(()),
         None => Err(Flaw::LoopBeyondEnd { from, records: records.len() }),
         Some(first) if !begins_a_loop(&first.event) => Err(Flaw::LoopWithinStep(from)),
         Some(_) => Ok(()),

@@ -126,7 +126,12 @@ pub const ENTRY: Entry = Entry {
     crash: "a crash in a voting set blocks its users",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
-    searches: &[Bounds::of(3, 2), Bounds::of(4, 1), Bounds::of(3, 1).unordered()],
+    searches: &[
+        Bounds::of(3, 2),
+        Bounds::of(4, 1),
+        Bounds::of(3, 1).unordered(),
+        Bounds::of(4, 1).unordered(),
+    ],
     costs: &[
         Cost::exactly(Measure::Enter, "2(K-1)", |size| 2.0 * (size.k - 1.0)),
         Cost::exactly(Measure::Leave, "K-1", |size| size.k - 1.0),

@@ -12,8 +12,9 @@ use conclave_check::system::Flaw;
 use serde_json::Value;
 
 use super::properties::{self, Result};
-use super::{bounds, channels_word, grouped, reason, search, to_json, word};
+use super::{bounds, channels_word, code, grouped, reason, search, to_json, word};
 use crate::cli::{CheckArgs, Format};
+use crate::interrupt::is_interrupted;
 use crate::search::{SearchPlan, Searched, time_word};
 
 /// One search and what came of it.
@@ -21,6 +22,8 @@ struct Row {
     plan: SearchPlan,
     searched: Searched,
     took: Duration,
+    /// Whether it is known that the usual budget ends it.
+    is_beyond: bool,
 }
 
 /// The columns.
@@ -41,7 +44,7 @@ pub const HEADS: [&str; 11] = [
 pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut rows = Vec::new();
     let mut out = anstream::stdout().lock();
-    for entry in catalogue::all() {
+    for entry in catalogue::all().take_while(|_| !is_interrupted()) {
         for bounds in entry.searches.iter().filter(|it| !(args.quick && it.is_large)) {
             let mut plan = SearchPlan::within(entry, bounds);
             let options = &mut plan.options;
@@ -51,15 +54,17 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             options.budget.states = args.max_states.unwrap_or(options.budget.states);
             options.liveness &= !args.safety;
             let (searched, took) = search(&plan, args.max_time)?;
-            rows.push(Row { plan, searched, took });
+            rows.push(Row { plan, searched, took, is_beyond: bounds.is_beyond });
+            if is_interrupted() {
+                break;
+            }
         }
     }
     if args.json {
-        let all = rows
-            .iter()
-            .map(|row| to_json(&row.plan, &row.searched, row.took, &reason(&row.searched)));
+        let all =
+            rows.iter().map(|row| to_json(&row.plan, &row.searched, row.took, &reason_of(row)));
         writeln!(out, "{}", Value::Array(all.collect()))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code_of(&rows));
     }
     match args.format {
         Format::Text => print_text(&rows, &mut out)?,
@@ -67,7 +72,25 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         Format::Csv => print_separated(&rows, ",", &mut out)?,
         Format::Latex => print_separated(&rows, " & ", &mut out)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code_of(&rows))
+}
+
+fn reason_of(row: &Row) -> String {
+    reason(&row.plan, &row.searched)
+}
+
+/// What is refuted here is known to be; but a row that a budget ended says nothing, unless that is
+/// known, too.
+fn code_of(rows: &[Row]) -> ExitCode {
+    let is_short = |row: &Row| !row.is_beyond && matches!(verdict(row), Verdict::Budget(_));
+    match rows.iter().find(|row| is_short(row) || matches!(verdict(row), Verdict::Vacuous(_))) {
+        Some(row) => ExitCode::from(code(verdict(row))),
+        None => ExitCode::SUCCESS,
+    }
+}
+
+fn verdict(row: &Row) -> &Verdict {
+    &row.searched.finding.verdict
 }
 
 fn fields(row: &Row) -> [String; 11] {
@@ -98,12 +121,16 @@ fn found(plan: &SearchPlan, searched: &Searched) -> String {
     let results = properties::of(plan, finding);
     match &finding.verdict {
         Verdict::Proved => {
-            let open: Vec<_> =
-                results.iter().filter(|(_, result)| *result == Result::NotAsked).collect();
-            match open.is_empty() {
-                true => "proved: safe and live".into(),
-                false => "proved: safe; liveness is left to simulation".into(),
+            let is_asked = |words| {
+                results.iter().all(|&(of, result)| of != words || result != Result::NotAsked)
+            };
+            let (leads, is_live) = (is_asked(properties::ONE_LEADS), plan.options.liveness);
+            match (leads, is_live) {
+                (true, true) => "proved: safe and live",
+                (true, false) => "proved: safe; left to simulation: liveness",
+                (false, _) => "proved: safe; left to simulation: one leader at a time, liveness",
             }
+            .into()
         }
         Verdict::Refuted(flaw) => {
             let steps = finding.counterexample.as_ref().map_or((0, None), |found| found.steps);
@@ -120,8 +147,8 @@ fn found(plan: &SearchPlan, searched: &Searched) -> String {
             };
             format!("refuted in {steps}: {what}")
         }
-        Verdict::Vacuous(_) | Verdict::Budget(_) => {
-            format!("{}: {}", word(&finding.verdict), reason(searched))
+        Verdict::Vacuous(_) | Verdict::Inexact | Verdict::Budget(_) => {
+            format!("{}: {}", word(&finding.verdict), reason(plan, searched))
         }
     }
 }

@@ -256,12 +256,14 @@ fn whoever_waits_in_all_of_a_loop_is_starved() {
         let header = Header { repeats_from, ..header() };
         let trace = Trace { header, records: records.to_vec() };
         let report = read(&write(&trace)).unwrap().judge(JudgeOrdering::No);
-        let report = report.finish(Ending::Repeats);
+        let report = report.finish(trace.endless().unwrap());
         let seats = report.forever.map(|forever| forever.seats().to_vec());
         (report.verdict, seats.unwrap_or_default())
     };
     assert_eq!(verdict(Some(1), &records), (Verdict::Starved, vec![Seat(0)]));
     assert_eq!(verdict(Some(0), &records), (Verdict::Ok, vec![]), "it asks in the loop only");
+    let rest = Some(records.len() as u64);
+    assert_eq!(verdict(rest, &records), (Verdict::Starved, vec![Seat(0)]), "nothing has to come");
     let served = [records, vec![record(4, 2, What::TimerFired), record(4, 0, enter(2))]].concat();
     assert_eq!(verdict(Some(1), &served), (Verdict::Ok, vec![]));
 }
