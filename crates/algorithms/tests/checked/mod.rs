@@ -104,7 +104,7 @@ impl Bounds {
     {
         let setup = Setup::<P, C> {
             interchangeable: Vec::new(),
-            tells_renewals: true,
+            tells_renewals: self.options.liveness,
             view: &self.view,
             config,
             promises,
@@ -134,6 +134,7 @@ pub fn flaw(finding: &Finding) -> Option<Flaw> {
         Verdict::Refuted(flaw) => Some(flaw),
         Verdict::Proved | Verdict::Vacuous(_) => None,
         Verdict::Budget(limit) => panic!("cut short by {limit:?}: {:?}", finding.progress),
+        Verdict::Inexact => panic!("timers are no whole numbers of ticks"),
     }
 }
 

@@ -209,6 +209,37 @@ fn a_claim_in_vain_is_made_again_after_a_look_at_the_line_above_all_epochs_heard
     assert!(deeds.contains(&Sent(2, NewLeader(Term(7)))));
 }
 
+/// 1, 2 and 3 take themselves for the first in line, and 4 and 5 hear of them in different orders.
+#[test]
+fn three_claims_that_split_the_others_are_resolved_by_a_new_epoch() {
+    let mut all: Vec<_> = (1..=5).map(candidate).collect();
+    let claims =
+        |deeds: &[Deed<ZooKeeper>], epoch| deeds.contains(&Sent(5, NewLeader(Term(epoch))));
+    for claimant in &mut all[..3] {
+        assert!(claims(&claimant.receive(0, At(1, place(1, None))), 1));
+    }
+    let voices = [(4, 2), (4, 1), (4, 3), (5, 3), (5, 2), (5, 1), (1, 2), (1, 3), (2, 1), (2, 3)];
+    for (voter, claimant) in voices.into_iter().chain([(3, 1), (3, 2)]) {
+        for deed in all[voter - 1].receive(claimant, NewLeader(Term(1))) {
+            let Sent(to, answer) = deed else { continue };
+            assert_eq!(to, claimant);
+            let deeds = all[to as usize - 1].receive(u32::try_from(voter).unwrap(), answer);
+            assert!(!deeds.iter().any(|deed| matches!(deed, Says(_))), "nobody has a majority");
+        }
+    }
+    // Each waits by chance, and the first whose wait is over claims anew.
+    assert_eq!(all[1].timer(Timer::Claim), [Sent(0, Read(1))]);
+    assert!(claims(&all[1].receive(0, At(1, place(1, None))), 2));
+    let mut leads = false;
+    for voter in [1, 3, 4, 5] {
+        let answer = all[voter - 1].receive(2, NewLeader(Term(2)));
+        assert!(answer.contains(&Sent(2, Ack(Term(2)))), "{voter}");
+        let deeds = all[1].receive(u32::try_from(voter).unwrap(), Ack(Term(2)));
+        leads |= deeds.contains(&told(2, 2));
+    }
+    assert!(leads);
+}
+
 #[test]
 fn followers_learn_of_the_leader_even_if_the_commit_is_lost() {
     let mut follower = candidate(5);
