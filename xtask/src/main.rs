@@ -54,7 +54,7 @@ fn verify() -> anyhow::Result<()> {
 
 /// The benchmarks have no test harness, and the unit tests are not theirs.
 fn bench() -> anyhow::Result<()> {
-    for package in ["conclave-sim", "conclave-client", "conclave-cli"] {
+    for package in ["conclave-sim", "conclave-check", "conclave-client", "conclave-cli"] {
         cargo(&["bench", "--package", package, "--benches"])?;
     }
     Ok(())
