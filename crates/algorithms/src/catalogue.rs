@@ -156,6 +156,13 @@ mod tests {
     }
 
     #[test]
+    fn every_entry_says_what_it_costs() {
+        for entry in all() {
+            assert!(!entry.costs.is_empty(), "{}", entry.name);
+        }
+    }
+
+    #[test]
     fn every_entry_has_the_costs_that_all_are_compared_by() {
         use Measure::{ClientDelay, Enter, Leave, LeaveDelay};
         for entry in MUTEXES {
@@ -168,7 +175,27 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_those_there_are() {
-        let error = alloc::format!("{}", find("paxos").unwrap_err());
-        assert!(error.contains("`paxos`") && error.contains("maekawa-plain"), "{error}");
+        for name in ["paxos", "", "raft", "x"] {
+            let error = alloc::format!("{}", find(name).unwrap_err());
+            assert!(error.contains(&alloc::format!("`{name}`")), "{error}");
+            assert!(error.contains("maekawa-plain, maekawa, "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+        for (typed, meant) in [
+            ("buly", "bully"),
+            ("Bully", "bully"),
+            ("chuby", "chubby"),
+            ("ricart-agrawal", "ricart-agrawala"),
+            ("ricart", "ricart-agrawala"),
+            ("zoo-keeper", "zookeeper"),
+            ("zookeeper-heard", "zookeeper-herd"),
+            ("token_ring", "token-ring"),
+        ] {
+            let error = alloc::format!("{}", find(typed).unwrap_err());
+            assert!(error.contains(&alloc::format!("did you mean {meant}?")), "{error}");
+        }
     }
 }

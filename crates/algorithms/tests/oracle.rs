@@ -335,6 +335,7 @@ where
 /// What the search found. Who starves is found once all states are, so it changes nothing here.
 fn found(finding: &Finding) -> Found {
     let flaw = match finding.verdict {
+        Verdict::Inexact => panic!("all timers are whole numbers of ticks"),
         Verdict::Budget(_) => return Found::TooMany,
         Verdict::Refuted(system::Flaw::Breach(breach)) => Some(Flaw::Breach(breach)),
         Verdict::Refuted(system::Flaw::Deadlock) => Some(Flaw::Deadlock),

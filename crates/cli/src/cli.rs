@@ -295,7 +295,7 @@ pub struct ElectionArgs {
     /// Who calls an election, and when if not at the start [default: the first that is up]
     #[arg(long, value_name = "ID[@TIME],...", value_delimiter = ',', value_parser = call, conflicts_with = "scenario")]
     pub initiators: Option<Vec<(ProcessId, Time)>>,
-    /// Go on at least that long [default: until the last fault is over; detectors: 20 beats more]
+    /// Go on at least that long [default: until the last fault can be noticed]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub until: Option<Time>,
     /// Let every process read or write the value that leaders keep, with that mean time in between
@@ -390,9 +390,9 @@ pub struct TableArgs {
     /// For how many processes
     #[arg(short, value_name = "N,N,...", value_delimiter = ',', default_values_t = [4, 9, 13, 25, 49, 100], value_parser = table_members)]
     pub n: Vec<u32>,
-    /// How voting sets are made
-    #[arg(long, value_name = "NAME", default_value_t = Construction::Grid)]
-    pub voting_sets: Construction,
+    /// How voting sets are made: grid, plane, majority or all [default: grid]
+    #[arg(long, value_name = "NAME")]
+    pub voting_sets: Option<Construction>,
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub format: Format,

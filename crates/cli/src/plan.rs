@@ -127,13 +127,30 @@ impl Plan {
         self.clients.members().iter().find(is_up).map(|&id| (id, Time::ZERO)).into_iter().collect()
     }
 
-    /// Until all that is to go wrong has; a detector is given time to notice.
+    /// Until all that is to go wrong has, and there was time to notice it.
     pub fn default_until(&self) -> Time {
+        let last = self.faults.last_moment();
         let noticing = match self.entry.promises {
             Promises::Detector => 20 * self.timing.beat() + 2 * self.timing.bound,
+            Promises::Election { .. } if last > Time::ZERO => self.noticing(),
             _ => Duration::ZERO,
         };
-        self.faults.last_moment() + Time::of(noticing)
+        last + Time::of(noticing)
+    }
+
+    /// How long it takes until those who elect have noticed what went wrong: a run that ends before
+    /// shows nothing of it. Once somebody has, the run goes on until all agree again.
+    fn noticing(&self) -> Duration {
+        let timing = &self.timing;
+        let by_timer = self.entry.settings.iter().map(|setting| match setting {
+            // A silent leader is given up after two sessions, of which the last ping was late.
+            Setting::Session => 3 * timing.session(),
+            // A promise outlasts the lease by a margin, and was given one renewal later.
+            Setting::Lease => 2 * timing.lease(),
+            Setting::Beat => 2 * timing.beat() + 2 * timing.bound,
+            _ => Duration::ZERO,
+        });
+        by_timer.max().unwrap_or_default()
     }
 
     /// A thousand delays for each process.

@@ -2,16 +2,37 @@
 
 use conclave_core::{ProcessId, Seat};
 use conclave_observe::property::{Detection, LargestId, NoOrder, OneAtATime, Ordering};
-use conclave_observe::{Elections, Ending, Report, Verdict};
+use conclave_observe::{Elections, Ending, Report, Time, Verdict};
 
 use crate::plan::Done;
 
 /// What came of it, in one sentence that a student understands.
 pub fn reason(done: &Done) -> String {
     let id = |seat: Seat| done.view.at(seat);
-    judged(&done.outcome.report, done.plan.entry.promises.ordering(), id)
-        .or_else(|| done.outcome.diagnosis.as_ref().map(|diagnosis| diagnosis.sentence(id)))
-        .unwrap_or_else(|| ended(&done.outcome.report, id))
+    let report = &done.outcome.report;
+    if let Some(judged) = judged(report, done.plan.entry.promises.ordering(), id) {
+        return judged;
+    }
+    let diagnosis = done.outcome.diagnosis.as_ref();
+    let words = diagnosis.map_or_else(|| ended(report, id), |diagnosis| diagnosis.sentence(id));
+    match minority(done) {
+        Some((up, all)) => {
+            let are = plural(up as u64, "is", "are");
+            format!("only {up} of {all} {are} up, which is no majority; {words}")
+        }
+        None => words,
+    }
+}
+
+/// How many are up of how many, if they are too few to elect anybody.
+fn minority(done: &Done) -> Option<(usize, usize)> {
+    let report = &done.outcome.report;
+    if report.verdict != Verdict::Stalled || !done.plan.entry.needs.majority {
+        return None;
+    }
+    let voters = done.plan.entry.clients(&done.view);
+    let up = voters.iter().filter(|seat| report.crashed[seat.index()].is_none()).count();
+    (2 * up <= voters.len()).then_some((up, voters.len()))
 }
 
 /// The sentence of a report by itself; `None` where only a diagnosis can tell more.
@@ -58,8 +79,8 @@ pub fn judged(
         });
     }
     if let Some(starved) = report.waiting.starved() {
-        let (who, times) = (id(starved.seat), starved.overtaken);
-        return Some(format!("{who} was passed {times} times by requests made later"));
+        let (who, times) = (id(starved.seat), counted(starved.overtaken, "time", "times"));
+        return Some(format!("{who} was passed {times} by requests made later"));
     }
     None
 }
@@ -122,8 +143,12 @@ fn detection(
         return Some(format!("{who} suspected {whom} at {at} ms, although it was up"));
     }
     let (who, whom) = detection.missed().next()?;
-    let since = report.crashed[whom.index()].map_or_else(String::new, |at| format!(" at {at} ms"));
-    Some(format!("{} has not noticed that {} died{since}", id(who), id(whom)))
+    let death = match report.crashed[whom.index()] {
+        Some(Time::ZERO) => "was down from the start".into(),
+        Some(at) => format!("died at {at} ms"),
+        None => "died".into(),
+    };
+    Some(format!("{} has not noticed that {} {death}", id(who), id(whom)))
 }
 
 /// What there is to say when nothing went wrong, or nobody knows why.
@@ -131,22 +156,22 @@ pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
     if let Some(elections) = &report.elections {
         return ended_election(report, elections, id);
     }
-    if report.detection.is_some() && report.verdict == Verdict::Ok {
-        return "every death was noticed, and nobody else was suspected".into();
+    if let Some(detection) = report.detection.as_ref().filter(|_| report.verdict == Verdict::Ok) {
+        return match detection.deaths() {
+            0 => "nobody died, and nobody was suspected".into(),
+            _ => "every death was noticed, and nobody else was suspected".into(),
+        };
     }
-    let entries = report.delays.entries();
+    let entries = counted(report.delays.entries(), "entry", "entries");
     match (report.verdict, report.ending) {
-        (Verdict::Ok, Ending::Finished) => {
-            format!("{entries} {}, one at a time", plural(entries, "entry", "entries"))
-        }
+        (Verdict::Ok, Ending::Finished) => format!("{entries}, one at a time"),
         (Verdict::Ok, Ending::Rests) => "nothing more has to happen, and nobody waits".into(),
         (Verdict::Ok, Ending::Repeats) => {
             "its last part comes again and again, and nobody waits in all of it".into()
         }
-        (Verdict::Ok, _) => format!("{entries} entries, and nobody is left who could ask"),
+        (Verdict::Ok, _) => format!("{entries}, and nobody is left who could ask"),
         (Verdict::Budget, _) => {
-            let word = plural(entries, "entry", "entries");
-            format!("the limit came first, after {entries} {word}; nothing is shown by that")
+            format!("the limit came first, after {entries}; nothing is shown by that")
         }
         _ => still_waiting(report),
     }
@@ -159,9 +184,12 @@ fn ended_election(
 ) -> String {
     let decisions = elections.decisions;
     match (report.verdict, elections.leader()) {
-        (Verdict::Ok, Some(leader)) => {
-            format!("{} leads, and all that are up know it", id(leader))
-        }
+        (Verdict::Ok, Some(leader)) => match report.crashed[leader.index()] {
+            None => format!("{} leads, and all that are up know it", id(leader)),
+            Some(at) => {
+                format!("{} was elected and died at {at} ms; nobody called again", id(leader))
+            }
+        },
         (Verdict::Ok, None) if decisions == 0 => {
             "nobody was elected, and nobody asked for it".into()
         }
@@ -183,6 +211,11 @@ fn still_waiting(report: &Report) -> String {
     let undecided = report.elections.as_ref().map_or(0, |it| it.deciding.undecided());
     let count = (report.waiting.count() + undecided) as u64;
     format!("{count} still {}", plural(count, "waits", "wait"))
+}
+
+/// The number, and the word for that many.
+pub fn counted(count: u64, one: &'static str, many: &'static str) -> String {
+    format!("{count} {}", plural(count, one, many))
 }
 
 /// The word for that many.

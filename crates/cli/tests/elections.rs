@@ -177,6 +177,91 @@ fn a_crash_stalls_the_plain_ring() {
     assert!(conclave_cli::sentence::reason(&done).contains("5 crashed at 1.5 ms"));
 }
 
+/// The run of `algorithm` with five processes, of which this happens; to its default end.
+fn faulty(algorithm: &str, change: impl Fn(&mut Plan)) -> Plan {
+    let mut plan = Plan::new(catalogue::find(algorithm).unwrap(), View::dense(1, 5));
+    change(&mut plan);
+    plan.calls = plan.default_calls();
+    plan.until = plan.default_until();
+    plan
+}
+
+fn crashed(algorithm: &str, crash: &str) -> Plan {
+    faulty(algorithm, |plan| plan.faults.crashes = vec![crash.parse().unwrap()])
+}
+
+#[test]
+fn a_run_does_not_end_before_its_last_fault_can_be_noticed() {
+    for (name, leader) in
+        [("zookeeper", 1), ("zookeeper-herd", 1), ("chubby", 1), ("chang-roberts-repaired", 5)]
+    {
+        let crash = format!("{leader}@40ms");
+        let (next, _) = elected(&run(crashed(name, &crash)));
+        assert_ne!(next, leader, "{name}: the dead one does not lead");
+        // Cut off at the fault itself, nobody has noticed.
+        let mut hasty = crashed(name, &crash);
+        hasty.until = hasty.faults.last_moment();
+        hasty.limits.time = hasty.until;
+        let elections = run(hasty).outcome.report.elections.unwrap();
+        assert_eq!(elections.deciding.undecided(), 0, "{name}");
+    }
+    let storeless = run(crashed("zookeeper", "0@40ms"));
+    assert_eq!(storeless.outcome.report.verdict, Verdict::Stalled);
+}
+
+#[test]
+fn without_a_fault_a_run_ends_with_its_election() {
+    for entry in ELECTIONS {
+        assert_eq!(faulty(entry.name, |_| {}).until, Time::ZERO, "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_leader_that_died_unnoticed_is_not_said_to_lead() {
+    let reason = conclave_cli::sentence::reason(&run(crashed("bully", "5@40ms")));
+    assert_eq!(reason, "5 was elected and died at 40 ms; nobody called again");
+}
+
+#[test]
+fn a_minority_is_called_one() {
+    let dead = |name, count: u32| {
+        let plan = faulty(name, |plan| plan.faults.dead = (1..=count).map(ProcessId).collect());
+        conclave_cli::sentence::reason(&run(plan))
+    };
+    for name in ["chubby", "zookeeper"] {
+        let reason = dead(name, 3);
+        assert!(reason.starts_with("only 2 of 5 are up, which is no majority; "), "{reason}");
+        let reason = dead(name, 4);
+        assert!(reason.starts_with("only 1 of 5 is up, which is no majority; "), "{reason}");
+        assert!(dead(name, 2).contains("leads"), "three of five are a majority");
+    }
+    assert!(dead("zookeeper", 3).contains("1 was down from the start"));
+    // The ring needs everybody, not a majority.
+    assert!(!dead("chang-roberts", 4).contains("majority"));
+}
+
+#[test]
+fn who_comes_back_or_missed_the_word_and_learns_who_leads_has_held_no_election() {
+    let counts = |plan: Plan| {
+        let elections = run(plan).outcome.report.elections.unwrap();
+        (elections.turnaround.count(), elections.per_term.terms())
+    };
+    for name in ["chubby", "zookeeper"] {
+        let back = faulty(name, |plan| {
+            plan.faults.crashes = vec!["2@4ms".parse().unwrap()];
+            plan.faults.replacements = vec!["2@9ms".parse().unwrap()];
+        });
+        assert_eq!(counts(back), (1, 1), "{name}");
+        for seed in 1..=20 {
+            let mut lossy = faulty(name, |plan| plan.faults.loss = "0.1".parse().unwrap());
+            (lossy.seed, lossy.until) = (seed, Time::delays(300));
+            let (elections, terms) = counts(lossy);
+            assert!(elections <= terms, "{name}, seed {seed}: {elections} of {terms}");
+            assert!(elections > 0, "{name}, seed {seed}");
+        }
+    }
+}
+
 #[test]
 fn ten_thousand_processes_elect_a_leader() {
     for (name, caller, messages) in [("chang-roberts", 1, 3 * 10_000 - 1), ("bully", 9_999, 9_999)]

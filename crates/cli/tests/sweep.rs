@@ -111,6 +111,13 @@ fn the_table_has_both_detectors_in_both_networks() {
 }
 
 #[test]
+fn a_network_that_has_a_bound_is_not_called_asynchronous() {
+    let text = said("sweep --runs 1 --for 200ms --network uniform:1ms..9ms --thresholds 8");
+    assert!(text.contains("uniform:1ms..9ms (synchronous: at most 9 ms)"), "{text}");
+    assert!(text.contains("1 run of 200 ms, "), "{text}");
+}
+
+#[test]
 fn programs_are_told_every_point() {
     let json: Value = serde_json::from_str(&said(&format!("sweep {QUICK} --json"))).unwrap();
     let points = json["points"].as_array().unwrap();

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use conclave_algorithms::catalogue::{MUTEXES, Measure};
+use conclave_algorithms::catalogue::{DETECTORS, MUTEXES, Measure, Size};
 use conclave_algorithms::quorum::Construction;
 use conclave_cli::experiment;
+use conclave_cli::plan::Plan;
+use conclave_core::View;
+use conclave_observe::Time;
 
 const SIZES: [u32; 6] = [4, 9, 13, 25, 49, 100];
 
@@ -92,5 +95,22 @@ fn deadlock_free_maekawa_stays_below_the_quoted_cost() {
         let cell = cells.iter().find(|cell| cell.measure == Measure::Saturated).unwrap();
         let (measured, quoted) = (cell.measured.unwrap(), cell.expected.unwrap());
         assert!(measured > 0.0 && measured <= quoted, "{cell:?}");
+    }
+}
+
+#[test]
+fn detectors_send_what_they_are_said_to_cost() {
+    for entry in DETECTORS {
+        let cost = entry.costs.iter().find(|cost| cost.measure == Measure::Beats).unwrap();
+        for n in [2_u32, 5, 9] {
+            let sent = |beats: u32| {
+                let mut plan = Plan::new(entry, View::dense(1, n));
+                let beat = plan.timing.beat();
+                plan.until = Time::of(beats * beat + beat / 2);
+                plan.run(&mut |_| {}).unwrap().outcome.report.bandwidth.sent()
+            };
+            let expected = (cost.value)(Size { n: n.into(), k: n.into() });
+            assert_eq!((sent(6) - sent(2)) as f64, 4.0 * expected, "{} with {n}", entry.name);
+        }
     }
 }

@@ -70,7 +70,8 @@ impl History {
         moments.sort_by_key(|&(at, _)| at);
         let spans::Spans { stays, absences, cuts, clashes, .. } = spans;
         let delay = typical_delay(&trace.header.network, &flights.all, &times(&moments));
-        let mut flights = flights.landed(delay, |kind| is_upkeep(trace, kind));
+        let mut flights =
+            flights.landed(delay, |kind| is_upkeep(trace, kind), |kind| is_token(trace, kind));
         let is_thinned = background::thin(&mut flights, &mut moments);
         let moments = times(&moments);
         Self { flights, stays, absences, cuts, clashes, notes, waits, moments, is_thinned, delay }
@@ -129,6 +130,11 @@ fn note(event: &Event) -> Option<MarkKind> {
         What::Wrote { version } => MarkKind::Wrote { version },
         _ => return None,
     })
+}
+
+/// Whether messages of that kind are tokens, by the name that all algorithms have for it.
+fn is_token(trace: &Trace, kind: KindIndex) -> bool {
+    trace.header.kinds.get(usize::from(kind)).is_some_and(|kind| kind.name == "token")
 }
 
 fn is_upkeep(trace: &Trace, kind: KindIndex) -> bool {

@@ -81,6 +81,11 @@ impl Placer {
         arrows * CROSSED_BY_ARROW + lines * CROSSED_BY_LINE
     }
 
+    /// The label that was placed last.
+    pub fn last(&self) -> Option<&Label> {
+        self.labels.last()
+    }
+
     /// All labels, in the order in which they were placed.
     pub fn finish(self) -> Vec<Label> {
         self.labels

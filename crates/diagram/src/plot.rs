@@ -65,13 +65,19 @@ pub struct Value {
 
 /// The size of a panel's plot.
 const WIDTH: Px = px(470);
-const HEIGHT: Px = px(360);
+const HEIGHT: Px = px(390);
 /// What is left for the numbers of the vertical axis.
 const NUMBERS: Px = px(64);
 /// What is left between the edge of a plot and the first or last point.
 const PAD: Px = px(34);
 /// How high the row for zero is.
-const ZERO_ROW: Px = px(64);
+const ZERO_ROW: Px = px(94);
+/// A label that far from its point is joined to it by a line.
+const FAR: Px = px(22);
+/// The line above the row for zero.
+const ABOVE_ZERO: &str = r##"stroke="#999" stroke-width="1.2" stroke-dasharray="3 4""##;
+/// The line from a label to its point.
+const LEADER: &str = r##"stroke="#999" stroke-width="0.8""##;
 const MARKER_HALF: Px = px(5);
 const SAMPLE: Px = px(46);
 /// One, in millionths.
@@ -113,10 +119,10 @@ pub fn plot(plot: &Plot) -> String {
         }
         // The last lies on top, so its points have the first choice.
         for (index, curve) in curves().rev() {
-            label_points(index, curve, &places(curve), area, &mut placer);
+            label_points(index, curve, &places(curve), area, &mut pen, &mut placer);
         }
     }
-    let below = legend(plot, bottom + px(66), &mut pen, &mut placer);
+    let below = legend(plot, &axes, (width, bottom + px(66)), &mut pen, &mut placer);
     let look = (LabelRole::Caption, style::CAPTION);
     let below =
         plot.caption.iter().fold(below, |top, line| paragraph(look, line, top, width, &mut placer));
@@ -215,12 +221,16 @@ impl Axes {
         if self.has_zero {
             let y = self.positive(area).bottom;
             let (left, right) = (Point::new(area.left, y), Point::new(area.right, y));
-            pen.line(left, right, r##"stroke="#999" stroke-width="1.2" stroke-dasharray="3 4""##);
+            pen.line(left, right, ABOVE_ZERO);
         }
         pen.rect("panel", area, r##"fill="none" stroke="#555" stroke-width="1.2""##);
     }
 
     fn label(&self, area: &Area, placer: &mut Placer) {
+        if self.has_zero {
+            let y = self.positive(area).bottom;
+            placer.take_line(&[Point::new(area.left, y), Point::new(area.right, y)], px(2));
+        }
         for &tick in &self.across.ticks {
             let center = Point::new(self.x(tick, area), area.bottom + px(16));
             let label = Label::centred(LabelRole::Tick, number(tick), style::SMALL, center);
@@ -340,8 +350,16 @@ fn reserve(places: &[Point], placer: &mut Placer) {
     }
 }
 
-/// Writes beside each point what it stands for, if there is room.
-fn label_points(index: usize, curve: &Curve, places: &[Point], area: &Area, placer: &mut Placer) {
+/// Writes beside each point what it stands for. Where others are too near for that, it is written
+/// further away, with a line to its point.
+fn label_points(
+    index: usize,
+    curve: &Curve,
+    places: &[Point],
+    area: &Area,
+    pen: &mut Pen,
+    placer: &mut Placer,
+) {
     // Those of neighbouring curves on different sides, where both are in a row.
     let side = if index.is_multiple_of(2) { 1 } else { -1 };
     for (value, place) in curve.points.iter().zip(places) {
@@ -355,37 +373,83 @@ fn label_points(index: usize, curve: &Curve, places: &[Point], area: &Area, plac
             (10, -wide, Px::ZERO),
             (12, Px::ZERO, px(15)),
             (14, -wide, px(-8)),
-            (40, Px::ZERO, px(-28)),
-            (42, Px::ZERO, px(28)),
+            (40, Px::ZERO, px(-32)),
+            (42, Px::ZERO, px(32)),
+            (44, wide, px(-28)),
+            (46, -wide, px(28)),
+            (48, wide, px(28)),
+            (50, -wide, px(-28)),
+            (60, wide * 2, px(-40)),
+            (62, -wide * 2, px(40)),
+            (64, wide * 2, px(40)),
+            (66, -wide * 2, px(-40)),
+            (70, Px::ZERO, px(-56)),
+            (72, Px::ZERO, px(56)),
         ];
         let labels = around.map(|(price, dx, dy)| {
             let center = Point::new(place.x + dx, place.y + dy * side);
             let label = value.label.clone();
             (price, Label::centred(LabelRole::Curve(look_of(index)), label, style::SMALL, center))
         });
-        placer.put_best(labels.into_iter().filter(|(_, label)| {
+        let is_put = placer.put_best(labels.into_iter().filter(|(_, label)| {
             let ((left, right), (top, bottom)) = (label.room.sides(), label.room.ends());
             left >= area.left && right <= area.right && top >= area.top && bottom <= area.bottom
         }));
+        if let Some(label) = placer.last().filter(|_| is_put)
+            && let Some(end) = far_end(label, *place)
+        {
+            pen.line(*place, end, LEADER);
+            placer.take_arrow(&[*place, end], px(1));
+        }
     }
 }
 
-/// What the curves are; returns how far down it got.
-fn legend(plot: &Plot, y: Px, pen: &mut Pen, placer: &mut Placer) -> Px {
+/// Where a line from that point meets the label; none, if the label is beside it.
+fn far_end(label: &Label, place: Point) -> Option<Point> {
+    let ((left, right), (top, bottom)) = (label.room.sides(), label.room.ends());
+    let y = if bottom < place.y { bottom } else { top };
+    let away = if bottom < place.y { place.y - bottom } else { top - place.y };
+    // The label's own height is part of the way from point to point.
+    let is_far = away + style::SMALL.half() > FAR;
+    is_far.then(|| Point::new(place.x.max(left + px(4)).min(right - px(4)), y))
+}
+
+/// What the curves and the line above zero are; returns how far down it got.
+fn legend(
+    plot: &Plot,
+    axes: &Axes,
+    (width, mut y): (Px, Px),
+    pen: &mut Pen,
+    placer: &mut Placer,
+) -> Px {
     let names = plot.panels.iter().max_by_key(|panel| panel.curves.len());
     let names = names.map(|panel| &panel.curves[..]).unwrap_or_default();
-    let mut x = style::MARGIN + px(22) + NUMBERS;
-    for (index, curve) in names.iter().enumerate() {
+    let curves = names.iter().enumerate().map(|(index, curve)| (Some(index), curve.name.clone()));
+    let below = axes.has_zero.then(|| (None, BELOW_IT.into()));
+    let begin = style::MARGIN + px(22) + NUMBERS;
+    let mut x = begin;
+    for (index, words) in curves.chain(below) {
+        let wide = SAMPLE + px(8) + text::width(&words, style::CAPTION);
+        if x > begin && x + wide > width {
+            (x, y) = (begin, y + px(24));
+        }
         let (start, end) = (Point::new(x, y), Point::new(x + SAMPLE, y));
-        pen.line(start, end, &line_look(index));
-        marker(index, start.towards(end, 50), pen);
+        match index {
+            Some(index) => {
+                pen.line(start, end, &line_look(index));
+                marker(index, start.towards(end, 50), pen);
+            }
+            None => pen.line(start, end, ABOVE_ZERO),
+        }
         let start = Point::new(end.x + px(8), y);
-        let label = Label::beginning(LabelRole::Legend, curve.name.clone(), style::CAPTION, start);
-        x = label.room.sides().1 + px(26);
-        placer.put(label);
+        placer.put(Label::beginning(LabelRole::Legend, words, style::CAPTION, start));
+        x = x + wide + px(26);
     }
     y + px(20)
 }
+
+/// What the line above the row for zero means.
+const BELOW_IT: &str = "below it: not once (zero has no logarithm)";
 
 #[cfg(test)]
 mod tests {

@@ -169,6 +169,9 @@ impl Diagnosis {
         };
         let last = self.path.last().map_or_else(String::new, |&seat| id(seat).to_string());
         match self.root {
+            Root::Down(Time::ZERO) => {
+                format!("{chain}; but {last} was down from the start and will never answer")
+            }
             Root::Down(at) => {
                 format!("{chain}; but {last} crashed at {at} ms and will never answer")
             }

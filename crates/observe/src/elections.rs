@@ -1,5 +1,6 @@
 //! All that is judged and measured of elections.
 
+use conclave_core::election::Term;
 use conclave_core::{ProcessId, Seat};
 
 use crate::measure::Histogram;
@@ -31,6 +32,11 @@ pub struct Elections {
     pub turnaround: Histogram,
     /// The same, of the last one.
     pub last_turnaround: Option<Time>,
+    /// The highest term that had a leader.
+    latest: Term,
+    /// Whether what is under way was called, or has brought a leader that is new. Otherwise
+    /// somebody merely learns who leads: it came back, or the word to it was lost.
+    is_election: bool,
 }
 
 impl Elections {
@@ -47,13 +53,24 @@ impl Elections {
             register: Register::new(members.len()),
             turnaround: Histogram::default(),
             last_turnaround: None,
+            latest: Term::NONE,
+            is_election: false,
         }
     }
 
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         self.deciding.on(event);
-        self.decisions += u64::from(matches!(event.what, What::Elected { .. }));
+        match event.what {
+            What::Called => self.is_election = true,
+            What::Elected { term, .. } => {
+                self.decisions += 1;
+                // Where there are no terms, nobody learns of a leader but by an election.
+                self.is_election |= term == Term::NONE || term > self.latest;
+                self.latest = self.latest.max(term);
+            }
+            _ => {}
+        }
         if let Some(largest) = &mut self.largest {
             largest.on(event, self.deciding.election());
         }
@@ -78,9 +95,12 @@ impl Elections {
         if let Some(largest) = &mut self.largest {
             largest.on_end();
         }
+        let is_election = core::mem::take(&mut self.is_election);
         let Some(decided_at) = wave.decided_at else { return };
-        self.turnaround.record(decided_at - wave.since);
-        self.last_turnaround = Some(decided_at - wave.since);
+        if is_election {
+            self.turnaround.record(decided_at - wave.since);
+            self.last_turnaround = Some(decided_at - wave.since);
+        }
         if self.largest.is_some() {
             self.agreement.on_end(now, &self.deciding);
         }
@@ -107,5 +127,73 @@ impl Elections {
     /// Whom all that are up believe to lead, if they agree and nobody is undecided.
     pub fn leader(&self) -> Option<Seat> {
         self.deciding.leader().filter(|_| self.deciding.undecided() == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEMBERS: [ProcessId; 3] = [ProcessId(1), ProcessId(2), ProcessId(3)];
+
+    fn elected(leader: u32, term: u64) -> What {
+        What::Elected { leader: Seat(leader), term: Term(term) }
+    }
+
+    /// All is quiet after every part of the history. Says how many elections were counted, and how
+    /// long the last one took.
+    fn counted(parts: &[&[(u64, u32, What)]]) -> (u64, Option<Time>) {
+        let mut elections = Elections::new(&MEMBERS, false, false);
+        let mut now = Time::ZERO;
+        for part in parts {
+            for &(at, seat, what) in *part {
+                now = Time(at);
+                elections.on(&Event { at: now, seat: Seat(seat), what });
+            }
+            elections.on_quiet(now);
+        }
+        (elections.turnaround.count(), elections.last_turnaround)
+    }
+
+    const FIRST: &[(u64, u32, What)] = &[
+        (1, 0, What::Called),
+        (1, 0, What::Electing),
+        (3, 0, What::Elected { leader: Seat(0), term: Term(1) }),
+        (4, 1, What::Elected { leader: Seat(0), term: Term(1) }),
+        (4, 2, What::Elected { leader: Seat(0), term: Term(1) }),
+    ];
+
+    #[test]
+    fn who_comes_back_and_learns_who_leads_has_held_no_election() {
+        let learns = [(9, 2, What::Returned), (12, 2, elected(0, 1))];
+        assert_eq!(counted(&[FIRST, &learns]), (1, Some(Time(3))));
+        let asks_first = [(9, 2, What::Returned), (9, 2, What::Electing), (12, 2, elected(0, 1))];
+        assert_eq!(counted(&[FIRST, &asks_first]), (1, Some(Time(3))));
+    }
+
+    #[test]
+    fn a_leader_of_a_new_term_is_an_election_even_if_nobody_called_it() {
+        let succeeds = [(20, 1, What::Electing), (22, 1, elected(1, 2)), (23, 2, elected(1, 2))];
+        assert_eq!(counted(&[FIRST, &succeeds]), (2, Some(Time(3))));
+        // And who hears of that term late has learnt, again.
+        let late = [(40, 0, elected(1, 2))];
+        assert_eq!(counted(&[FIRST, &succeeds, &late]), (2, Some(Time(3))));
+        let same_again = [(50, 0, elected(0, 3)), (51, 1, elected(0, 3))];
+        assert_eq!(counted(&[FIRST, &succeeds, &same_again]), (3, Some(Time(1))));
+    }
+
+    #[test]
+    fn what_was_called_is_an_election_and_so_is_every_decision_without_terms() {
+        let called = [(20, 1, What::Called), (22, 1, elected(0, 1))];
+        assert_eq!(counted(&[FIRST, &called]), (2, Some(Time(2))));
+        let announces = [(20, 2, What::Returned), (20, 2, elected(2, 0)), (21, 0, elected(2, 0))];
+        assert_eq!(counted(&[FIRST, &announces]), (2, Some(Time(1))));
+    }
+
+    #[test]
+    fn a_call_that_came_to_nothing_does_not_make_an_election_of_the_next_word() {
+        let dies = [(20, 1, What::Called), (20, 1, What::Electing), (21, 1, What::Crashed)];
+        let learns = [(30, 2, elected(0, 1))];
+        assert_eq!(counted(&[FIRST, &dies, &learns]), (1, Some(Time(3))));
     }
 }

@@ -191,13 +191,13 @@ impl FaultPlan {
     pub fn check(&self, view: &View) -> Result<(), UnknownProcess> {
         for (fault, processes) in self.named() {
             if let Some(&process) = processes.iter().find(|&&id| view.seat(id).is_none()) {
-                let members = describe(view);
+                let members = ids_of(view);
                 return Err(UnknownProcess::Unknown { fault, process, members });
             }
         }
         if let Some(drift) = self.drifts.iter().find(|drift| view.seat(drift.process).is_none()) {
             let (fault, process) = (format!("drift {drift}"), drift.process);
-            return Err(UnknownProcess::Unknown { fault, process, members: describe(view) });
+            return Err(UnknownProcess::Unknown { fault, process, members: ids_of(view) });
         }
         for (index, drift) in self.drifts.iter().enumerate() {
             if self.drifts[..index].iter().any(|other| other.process == drift.process) {
@@ -330,14 +330,12 @@ impl Probability {
 }
 
 /// Who takes part, in few words.
-fn describe(view: &View) -> String {
+/// The ids of a view in few words: `1 to 9`, or one by one where they do not follow each other.
+pub fn ids_of(view: &View) -> String {
     let members = view.members();
+    let is_row = members.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
     match (members.first(), members.last()) {
-        (Some(first), Some(last))
-            if view.len() > 2 && last.0.wrapping_sub(first.0) as usize == view.len() - 1 =>
-        {
-            format!("{first} to {last}")
-        }
+        (Some(first), Some(last)) if view.len() > 2 && is_row => format!("{first} to {last}"),
         _ => join(members),
     }
 }

@@ -40,7 +40,7 @@ pub use duration::{ParseDurationError, parse_duration};
 pub use election_application::{Call, ElectionApplication};
 pub use fault::{
     Crash, Drift, FaultPlan, ParseFaultError, Partition, Pause, Probability, Rate, Return,
-    UnknownProcess,
+    UnknownProcess, ids_of,
 };
 pub use network::{Network, ParseNetworkError};
 pub use replay::{Readings, Replay, ReplayError, replay};

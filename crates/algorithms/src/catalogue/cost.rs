@@ -85,6 +85,8 @@ pub enum Measure {
     Renewal,
     /// How many are woken when the leader dies.
     Herd,
+    /// Messages of a detector from one beat of a process to its next.
+    Beats,
 }
 
 impl Measure {
@@ -119,6 +121,7 @@ impl Measure {
             Measure::TurnaroundLone => "turnaround, lone candidate",
             Measure::Renewal => "renewal, per round",
             Measure::Herd => "woken by the leader's death",
+            Measure::Beats => "beats per T",
         }
     }
 }

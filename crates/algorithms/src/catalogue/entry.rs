@@ -1,5 +1,6 @@
 //! What is to be said of an algorithm.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -52,12 +53,28 @@ pub struct Needs {
     pub voting_sets: bool,
     /// A bound on how long messages take, that is known: its timers mean something.
     pub synchrony: bool,
+    /// Delays that do not vary much, so that what was learnt of them goes on being true.
+    pub steadiness: bool,
+    /// A majority that is up: without it nobody is elected.
+    pub majority: bool,
+    /// Memory that survives a crash.
+    pub storage: bool,
+    /// Clocks of which the fastest is at most so many percent faster than the slowest.
+    pub clocks_percent: Option<u32>,
 }
 
 impl Needs {
     /// Nothing but processes and messages.
-    pub const NOTHING: Self =
-        Self { fifo: false, coordinator: false, voting_sets: false, synchrony: false };
+    pub const NOTHING: Self = Self {
+        fifo: false,
+        coordinator: false,
+        voting_sets: false,
+        synchrony: false,
+        steadiness: false,
+        majority: false,
+        storage: false,
+        clocks_percent: None,
+    };
 }
 
 /// Who takes part in a run of an algorithm, and how they vote.
@@ -75,7 +92,7 @@ pub struct Seating<'a> {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SeatingError {
     /// No such algorithm.
-    #[error("there is no algorithm `{0}`; there are {names}", names = names())]
+    #[error("there is no algorithm `{0}`; {instead}", instead = instead_of(.0))]
     UnknownAlgorithm(String),
     /// A name used twice.
     #[error(transparent)]
@@ -88,9 +105,41 @@ pub enum SeatingError {
     VotingSets(#[from] VotingSetsError),
 }
 
-fn names() -> String {
+/// The name that was meant, if one is near; otherwise all of them.
+fn instead_of(name: &str) -> String {
+    if let Some(nearest) = nearest(name) {
+        return format!("did you mean {nearest}? `conclave algorithms` lists all of them");
+    }
     let names: Vec<&str> = all().map(|entry| entry.name).collect();
-    names.join(", ")
+    format!("there are {}", names.join(", "))
+}
+
+/// The name that differs by the fewest letters, if these are few; else one that begins like this.
+fn nearest(name: &str) -> Option<&'static str> {
+    const LETTERS_MOST: usize = 60;
+    if name.is_empty() || name.chars().count() > LETTERS_MOST {
+        return None;
+    }
+    let by_letters = all().map(|entry| (letters_apart(name, entry.name), entry.name)).min();
+    let few = name.chars().count().div_ceil(4);
+    by_letters
+        .filter(|&(apart, _)| apart <= few)
+        .map(|(_, nearest)| nearest)
+        .or_else(|| all().map(|entry| entry.name).find(|other| other.starts_with(name)))
+}
+
+/// How many letters must be put in, taken out or changed to make one of the other.
+fn letters_apart(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (above, letter) in one.chars().enumerate() {
+        let mut corner = core::mem::replace(&mut row[0], above + 1);
+        for (index, wanted) in other.chars().enumerate() {
+            let changed = corner + usize::from(letter != wanted);
+            corner = row[index + 1];
+            row[index + 1] = changed.min(corner + 1).min(row[index] + 1);
+        }
+    }
+    row[row.len() - 1]
 }
 
 impl Entry {

@@ -34,7 +34,7 @@ use conclave_core::{
     Effects, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, SeatSet, Start, View,
 };
 
-use crate::catalogue::{Bounds, Entry, Needs, Promises, Setting, Timing};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting, Timing};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -89,7 +89,7 @@ pub const ENTRY: Entry = Entry {
         Bounds::of(3, 0).sync(1).beat(2).crashes(1).returns(1),
         Bounds::of(2, 0),
     ],
-    costs: &[],
+    costs: &[Cost::exactly(Measure::Beats, "N(N-1)", |size| size.n * (size.n - 1.0))],
     remarks: &[],
 };
 

@@ -37,7 +37,7 @@ use core::time::Duration;
 use conclave_core::detector::{Command, Notice};
 use conclave_core::{Effects, Input, Kind, KindIndex, ProcessId, Protocol, Start, View};
 
-use crate::catalogue::{Entry, Needs, Promises, Setting, Timing};
+use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting, Timing};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -117,13 +117,13 @@ pub const ENTRY: Entry = Entry {
     citation: "N. Hayashibara et al., The phi Accrual Failure Detector, SRDS 2004",
     summary: "a beat to all others every T; how long a silence is suspicious is learnt from them",
     promises: Promises::Detector,
-    needs: Needs { synchrony: true, ..Needs::NOTHING },
+    needs: Needs { steadiness: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat, Setting::Phi],
     crash: "all others suspect the dead one once its silence is unlikely enough",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[],
-    costs: &[],
+    costs: &[Cost::exactly(Measure::Beats, "N(N-1)", |size| size.n * (size.n - 1.0))],
     remarks: &[],
 };
 

@@ -161,8 +161,12 @@ pub const ENTRY: Entry = Entry {
             (elections + answers) / 2.0 + size.n - 2.0
         }),
         // With two processes there is nobody left to tell.
-        Cost::exactly(Measure::TurnaroundBest, "T+1", |size| 2.0 + (size.n - 2.0).min(1.0)),
-        Cost::exactly(Measure::TurnaroundBestSkipping, "1", |size| (size.n - 2.0).min(1.0)),
+        Cost::exactly(Measure::TurnaroundBest, "T+1 if N > 2", |size| {
+            2.0 + (size.n - 2.0).min(1.0)
+        }),
+        Cost::exactly(Measure::TurnaroundBestSkipping, "1 if N > 2", |size| {
+            (size.n - 2.0).min(1.0)
+        }),
     ],
     remarks: &[
         Remark::differs(

@@ -92,7 +92,7 @@ pub const ENTRY: Entry = Entry {
     name: "chang-roberts-repaired",
     title: "Chang-Roberts, repaired",
     summary: "as chang-roberts, with a detector: after a crash the others begin anew without it",
-    needs: Needs { fifo: true, synchrony: true, ..Needs::NOTHING },
+    needs: Needs { fifo: true, synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "those who live elect the largest of them, and one that comes back takes part again",
     kinds: <<ChangRobertsRepaired as Protocol>::Message as conclave_core::Message>::KINDS,

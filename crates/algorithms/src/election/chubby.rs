@@ -221,7 +221,12 @@ pub const ENTRY: Entry = Entry {
     citation: "Burrows, OSDI 2006, sections 2.1 and 4.1",
     summary: "a majority of votes makes a master, for as long as its lease is renewed",
     promises: Promises::Election { largest: false, terms: true, one_at_a_time: true },
-    needs: Needs::NOTHING,
+    needs: Needs {
+        majority: true,
+        storage: true,
+        clocks_percent: Some(MARGIN_PERCENT),
+        ..Needs::NOTHING
+    },
     settings: &[Setting::Bound, Setting::Lease],
     crash: "master: another, once its lease is over; a majority: nobody leads till it is back",
     kinds: <Message as conclave_core::Message>::KINDS,

@@ -235,7 +235,7 @@ pub const PLAIN: About = About {
     citation: "Hunt et al., USENIX ATC 2010, section 2.4; Junqueira et al., DSN 2011",
     summary: "a store (process 0) keeps a line; its first is confirmed by a majority",
     promises: Promises::Election { largest: false, terms: true, one_at_a_time: false },
-    needs: Needs { coordinator: true, ..Needs::NOTHING },
+    needs: Needs { coordinator: true, majority: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Session],
     crash: "leader: the next in line, once its session is over; store: excluded",
     kinds: <Message as conclave_core::Message>::KINDS,

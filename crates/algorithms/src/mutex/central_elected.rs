@@ -186,7 +186,7 @@ pub const ENTRY: Entry = Entry {
     citation: "central server and bully of the textbooks, composed",
     summary: "as central, but the largest that lives coordinates; a crash is answered by a census",
     promises: Promises::Mutex { liveness: true, ordering: false },
-    needs: Needs { synchrony: true, ..Needs::NOTHING },
+    needs: Needs { synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[
         Setting::Bound,
         Setting::Answer,

@@ -157,7 +157,7 @@ pub const ENTRY: Entry = Entry {
                a census under a new epoch after a crash",
     summary: "the token ring with a detector: the next live member makes a new ring and token",
     promises: Promises::Mutex { liveness: true, ordering: false },
-    needs: Needs { synchrony: true, ..Needs::NOTHING },
+    needs: Needs { synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "the ring is repaired without the dead; a lost token is made anew in a new epoch",
     kinds: <<TokenRingRepaired as Protocol>::Message as conclave_core::Message>::KINDS,

@@ -62,8 +62,14 @@ fn needs(entry: &Entry) -> String {
         (entry.needs.voting_sets, "voting sets"),
         (entry.needs.fifo, "FIFO channels"),
         (entry.needs.synchrony, "messages that take no longer than D"),
+        (entry.needs.steadiness, "delays that do not vary much"),
+        (entry.needs.majority, "a majority that is up"),
+        (entry.needs.storage, "memory that survives a crash"),
     ];
-    let list: Vec<&str> = needs.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
+    let needs = needs.iter().filter(|(is, _)| *is).map(|(_, what)| (*what).to_owned());
+    let clocks = entry.needs.clocks_percent;
+    let clocks = clocks.map(|percent| format!("clocks that differ by {percent}% at most"));
+    let list: Vec<String> = needs.chain(clocks).collect();
     if list.is_empty() { "nothing but processes and messages".into() } else { list.join(", ") }
 }
 
@@ -119,6 +125,10 @@ fn as_json(entry: &Entry) -> Value {
             "voting_sets": entry.needs.voting_sets,
             "fifo": entry.needs.fifo,
             "synchrony": entry.needs.synchrony,
+            "steadiness": entry.needs.steadiness,
+            "majority": entry.needs.majority,
+            "storage": entry.needs.storage,
+            "clocks_percent": entry.needs.clocks_percent,
         },
         "crash": entry.crash,
         "messages": kinds.collect::<Vec<_>>(),

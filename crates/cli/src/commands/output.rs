@@ -1,11 +1,12 @@
 //! How figures are written for people.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, bail};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 use conclave_diagram::Options;
 use conclave_observe::measure::Histogram;
 use conclave_observe::trace::Trace;
@@ -13,6 +14,7 @@ use conclave_observe::{Time, Verdict};
 use conclave_sim::Network;
 
 use crate::cli::DrawingArgs;
+use crate::sentence::counted;
 
 /// What times are counted in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +58,13 @@ impl Unit {
         }
     }
 
+    /// That time, for people, with its unit: `1 delay`, `2.5 delays`, `7 ms`.
+    pub fn show(self, time: Time) -> String {
+        let count = number(time.in_delays());
+        let word = if count == "1" { self.one() } else { self.word() };
+        format!("{count} {word}")
+    }
+
     /// Nanoseconds as a number of this unit.
     pub fn count(self, nanoseconds: f64) -> f64 {
         match self {
@@ -72,8 +81,8 @@ pub fn number(value: f64) -> String {
     if trimmed == "-0" { "0".into() } else { trimmed.into() }
 }
 
-/// Mean and percentiles, in milliseconds or delays; `none` if there are none.
-pub fn spread(histogram: &Histogram, none: &str) -> String {
+/// Mean and percentiles, with their unit; `none` if there are none.
+pub fn spread(histogram: &Histogram, unit: Unit, none: &str) -> String {
     let (Some(mean), Some(p50), Some(p99), Some(max)) =
         (histogram.mean(), histogram.percentile(50), histogram.percentile(99), histogram.max())
     else {
@@ -85,8 +94,43 @@ pub fn spread(histogram: &Histogram, none: &str) -> String {
         number(mean / Time::DELAY.0 as f64),
         show(p50),
         show(p99),
-        show(max)
+        unit.show(max)
     )
+}
+
+/// As wide as the terminal; as wide as a wide page where there is none.
+pub fn terminal_width() -> u16 {
+    const PAGE: u16 = 150;
+    if !std::io::stdout().is_terminal() {
+        return PAGE;
+    }
+    terminal_size::terminal_size().map_or(PAGE, |(terminal_size::Width(width), _)| width)
+}
+
+/// Makes a table fit into so many columns, but breaks lines between words only: a number in two
+/// pieces is two numbers. Where even that is too wide it stays so.
+pub fn fit(table: &mut Table, width: u16) {
+    /// A border, and what is left free on both sides.
+    const FRAME: usize = 3;
+    let mut longest: Vec<usize> = Vec::new();
+    for row in table.header().into_iter().chain(table.row_iter()) {
+        for (index, cell) in row.cell_iter().enumerate() {
+            let words = cell.content();
+            let word = words.split_whitespace().map(|word| word.chars().count()).max();
+            if longest.len() <= index {
+                longest.push(0);
+            }
+            longest[index] = longest[index].max(word.unwrap_or(0));
+        }
+    }
+    let least = longest.iter().sum::<usize>() + FRAME * longest.len() + 1;
+    let least = u16::try_from(least).unwrap_or(u16::MAX);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(width.max(least));
+    for (column, word) in table.column_iter_mut().zip(longest) {
+        let word = u16::try_from(word + 2).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(word)));
+    }
 }
 
 /// The colour of a verdict; none of it is seen where there is no terminal.
@@ -109,8 +153,11 @@ pub fn draw(
     let Some(path) = &args.svg else { return Ok(()) };
     let (from, to) = (args.svg_from, args.svg_to);
     let title = Some(format!(
-        "{}, {n} processes, network {}, seed {}",
-        trace.header.algorithm, trace.header.network, trace.header.seed
+        "{}, {}, network {}, seed {}",
+        trace.header.algorithm,
+        counted(n as u64, "process", "processes"),
+        trace.header.network,
+        trace.header.seed
     ));
     let options = Options { from, to, title, caption };
     write_file(path, |file| file.write_all(conclave_diagram::draw(trace, &options).as_bytes()))
@@ -148,4 +195,45 @@ pub fn write_file(
 /// Reads a text file, or says which one could not be read.
 pub fn read_file(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use comfy_table::presets::UTF8_FULL_CONDENSED;
+
+    use super::*;
+
+    const WORDS: [&str; 4] = ["token-ring-repaired", "0.22971", "detected after, mean ms", "-"];
+
+    /// What is between the bars, line by line.
+    fn shown(width: u16) -> (usize, Vec<String>) {
+        let mut table = Table::new();
+        table.load_style(UTF8_FULL_CONDENSED);
+        table.set_header(["detector", "set to", "a head of several words", "n"]);
+        table.add_row(WORDS);
+        fit(&mut table, width);
+        let text = table.to_string();
+        let wide = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let cells = text.split(['│', '┆', '\n']).map(|cell| cell.trim().to_owned());
+        (wide, cells.flat_map(|cell| cell.split(' ').map(Into::into).collect::<Vec<_>>()).collect())
+    }
+
+    #[test]
+    fn a_table_breaks_between_words_and_never_inside_one() {
+        for width in 1..=90 {
+            let (wide, seen) = shown(width);
+            for word in WORDS.iter().flat_map(|words| words.split(' ')) {
+                assert!(seen.iter().any(|it| it == word), "{word} at {width}: {seen:?}");
+            }
+            assert!(wide <= usize::from(width.max(53)), "{wide} at {width}");
+        }
+    }
+
+    #[test]
+    fn a_time_has_its_unit_and_one_of_it_is_singular() {
+        let times = [0, 1, 2].map(|count| Unit::Delays.show(Time::delays(count)));
+        assert_eq!(times, ["0 delays", "1 delay", "2 delays"]);
+        assert_eq!(Unit::Delays.show(Time(2_500_000)), "2.5 delays");
+        assert_eq!(Unit::Nanoseconds.show(Time(1_000_000)), "1 ms");
+    }
 }

@@ -26,7 +26,7 @@ use crate::cli::RunArgs;
 use crate::exit;
 use crate::plan::{Done, Plan};
 use crate::progress::Progress;
-use crate::sentence::{plural, reason};
+use crate::sentence::{counted, reason};
 
 pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.replay {
@@ -134,6 +134,7 @@ pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     if args.explain || args.trace.is_some() || args.drawing.svg.is_some() {
         plan.recording = Recording::Everything;
     }
+    check_callers(args, &plan)?;
     check(&plan, &scenario)?;
     Ok(plan)
 }
@@ -186,14 +187,23 @@ fn check(plan: &Plan, scenario: &Scenario) -> anyhow::Result<()> {
     }
     let view = plan.entry.view_of(&plan.clients)?;
     plan.faults.check(&view)?;
-    let strangers = plan.calls.iter().map(|&(process, _)| ("call", process));
-    let mut strangers = strangers.filter(|(_, process)| plan.clients.seat(*process).is_none());
-    if let Some((what, process)) = scenario.stranger(&plan.clients).or_else(|| strangers.next()) {
-        let ids: Vec<_> = plan.clients.members().iter().map(ToString::to_string).collect();
-        bail!("{what}: there is no process {process}; those that ask are {}", ids.join(","));
+    if let Some((what, process)) = scenario.stranger(&plan.clients) {
+        let ids = conclave_sim::ids_of(&plan.clients);
+        bail!("{what}: there is no process {process}; those that ask are {ids}");
+    }
+    Ok(())
+}
+
+/// Whether those who call an election take part, and are up.
+fn check_callers(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
+    let said_by = if args.election.initiators.is_some() { "--initiators" } else { "call" };
+    let is_stranger = |id: &&(ProcessId, Time)| plan.clients.seat(id.0).is_none();
+    if let Some((process, _)) = plan.calls.iter().find(is_stranger) {
+        let ids = conclave_sim::ids_of(&plan.clients);
+        bail!("{said_by}: there is no process {process}; ids are {ids}");
     }
     if let Some((caller, _)) = plan.calls.iter().find(|(id, _)| plan.faults.dead.contains(id)) {
-        bail!("process {caller} is dead from the start; let another call the election");
+        bail!("{said_by}: process {caller} is dead from the start; let another call the election");
     }
     Ok(())
 }
@@ -248,23 +258,22 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
     let Done { plan, outcome, .. } = done;
     let report = &outcome.report;
     let style = output::style(report.verdict);
-    let (name, n, network, seed) = (plan.entry.name, plan.clients.len(), done.network(), plan.seed);
+    let n = counted(plan.clients.len() as u64, "process", "processes");
+    let (name, network, seed) = (plan.entry.name, done.network(), plan.seed);
     let (work, figures) = match plan.entry.promises {
         Promises::Mutex { .. } if done.replayed.is_some() => (String::new(), mutex::lines(done)),
         Promises::Mutex { .. } => (format!("workload {}, ", plan.workload), mutex::lines(done)),
         Promises::Election { .. } => (election::work(done), election::lines(done)),
         Promises::Detector => (detector::work(done), detector::lines(done)),
     };
-    writeln!(out, "{name}, {n} processes, network {network}, {work}seed {seed}")?;
+    writeln!(out, "{name}, {n}, network {network}, {work}seed {seed}")?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<13} {text}");
     if done.replayed.is_some() {
-        let (steps, records) = (outcome.events, outcome.records.len());
+        let steps = counted(outcome.events, "step", "steps");
+        let records = counted(outcome.records.len() as u64, "record", "records");
         line(
             "replayed",
-            format!(
-                "the real processes took every step of the file again: {steps} steps, \
-                 {records} records"
-            ),
+            format!("the real processes took every step of the file again: {steps}, {records}"),
         )?;
     }
     line("verdict", format!("{style}{}{style:#}: {}", report.verdict, reason(done)))?;
@@ -287,7 +296,12 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
     }
     line("trace hash", format!("{:016x}", report.fingerprint))?;
     if stats {
-        mutex::print_stats(done, out)?;
+        match plan.entry.promises {
+            Promises::Mutex { .. } => mutex::print_stats(done, out)?,
+            Promises::Election { .. } | Promises::Detector => print_handled(done, out)?,
+        }
+        let (events, delivered) = (outcome.events, report.bandwidth.delivered());
+        writeln!(out, "  events: {events}, messages delivered: {delivered}")?;
     }
     if report.verdict != Verdict::Ok {
         writeln!(out, "repeat it with: {}", command(done))?;
@@ -319,8 +333,19 @@ fn load(report: &Report) -> (u64, f64) {
 
 fn load_line(report: &Report) -> String {
     let (busiest, mean) = load(report);
-    let word = plural(busiest, "message", "messages");
-    format!("busiest process {busiest} {word}, mean {}", number(mean))
+    let messages = counted(busiest, "message", "messages");
+    format!("busiest process {messages}, mean {}", number(mean))
+}
+
+/// How much each process had to do: where nobody enters, there is no more to tell of it.
+fn print_handled(done: &Done, out: &mut impl Write) -> std::io::Result<()> {
+    writeln!(out, "  by process:")?;
+    writeln!(out, "    {:>6}  {:>8}", "p", "handled")?;
+    let handled = done.outcome.report.bandwidth.handled();
+    for (id, count) in done.view.members().iter().zip(handled) {
+        writeln!(out, "    {:>6}  {count:>8}", id.0)?;
+    }
+    Ok(())
 }
 
 /// How many messages were sent, by kind.

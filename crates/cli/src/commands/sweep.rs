@@ -4,14 +4,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, Table};
 use conclave_diagram::plot::{Curve, Panel, Plot, Value, plot};
 use conclave_observe::Time;
 use conclave_sim::Network;
 use serde_json::{Value as Json, json};
 
 use super::output::{self, number};
-use super::table::terminal_width;
 use crate::cli::SweepArgs;
 use crate::progress::Progress;
 use crate::sweep::{Point, Setting, Sweep};
@@ -66,7 +65,11 @@ fn sweep_of(args: &SweepArgs) -> Sweep {
 /// What all points have in common.
 fn conditions(sweep: &Sweep) -> String {
     let Sweep { n, runs, beat, until, seed, .. } = sweep;
-    format!("{n} processes, a beat every {beat} ms, {runs} runs of {until} ms each, seed {seed}")
+    let runs = match runs {
+        1 => format!("1 run of {until} ms"),
+        _ => format!("{runs} runs of {until} ms each"),
+    };
+    format!("{n} processes, a beat every {beat} ms, {runs}, seed {seed}")
 }
 
 const EXPLANATION: &str = "In each run one process crashes, at a random time. Wrong suspicions are \
@@ -78,10 +81,11 @@ fn in_network(points: &[Point], network: Network) -> impl Iterator<Item = &Point
 }
 
 /// A network in words.
-fn kind(network: Network) -> &'static str {
+fn kind(network: Network) -> String {
     match network {
-        Network::Unit | Network::Sync { .. } => "synchronous",
-        Network::Uniform { .. } | Network::Exponential { .. } => "asynchronous",
+        Network::Unit | Network::Sync { .. } => "synchronous".into(),
+        Network::Uniform { high, .. } => format!("synchronous: at most {high} ms"),
+        Network::Exponential { .. } => "asynchronous".into(),
     }
 }
 
@@ -106,8 +110,6 @@ fn print(sweep: &Sweep, points: &[Point], out: &mut impl Write) -> std::io::Resu
     for &network in &sweep.networks {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(terminal_width());
         table.set_header([
             "detector",
             "set to",
@@ -131,6 +133,7 @@ fn print(sweep: &Sweep, points: &[Point], out: &mut impl Write) -> std::io::Resu
         for column in table.column_iter_mut().skip(2) {
             column.set_cell_alignment(CellAlignment::Right);
         }
+        output::fit(&mut table, output::terminal_width());
         let bold = anstyle::Style::new().bold();
         writeln!(out, "\n{bold}{network}{bold:#} ({})\n{table}", kind(network))?;
     }
@@ -188,7 +191,7 @@ fn as_plot(sweep: &Sweep, points: &[Point]) -> Plot {
         Panel {
             title: format!("{network} ({})", kind(network)),
             curves: vec![
-                curve("heartbeat", "heartbeat, assumed bound D"),
+                curve("heartbeat", "heartbeat, assumed bound D in ms"),
                 curve("phi", "phi accrual, threshold phi"),
             ],
         }
@@ -205,7 +208,7 @@ fn as_plot(sweep: &Sweep, points: &[Point]) -> Plot {
 /// A point of a curve; none, if no death was ever noticed.
 fn value(point: &Point) -> Option<Value> {
     let label = match point.setting {
-        Setting::Bound(bound) => format!("D={bound}ms"),
+        Setting::Bound(bound) => format!("D={bound}"),
         Setting::Threshold(phi) => format!("phi={}", number(f64::from(phi) / 100.0)),
     };
     let up = millionths(point.wrong_rate());

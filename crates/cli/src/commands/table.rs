@@ -1,21 +1,28 @@
 //! `conclave table`: every algorithm, measured beside its formula.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
+use anyhow::bail;
+use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{ContentArrangement, Table};
 use conclave_algorithms::catalogue::{Document, ELECTIONS, Entry, MUTEXES};
+use conclave_algorithms::quorum::Construction;
 use conclave_observe::Verdict;
 use serde_json::{Value, json};
 
-use super::output::number;
+use super::output::{self, number};
 use crate::cell::Cell;
 use crate::cli::{Format, Kind, TableArgs};
 use crate::progress::Progress;
+use crate::sentence::counted;
 use crate::{exit, experiment};
 
 pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
+    if args.kind == Kind::Election && args.voting_sets.is_some() {
+        bail!("no election uses voting sets; leave --voting-sets out, or choose --kind mutex");
+    }
+    let construction = args.voting_sets.unwrap_or(Construction::Grid);
     let mut sizes = args.n.clone();
     sizes.sort_unstable();
     sizes.dedup();
@@ -29,7 +36,7 @@ pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
     for entry in entries {
         let mut cells = Vec::new();
         for &n in &sizes {
-            cells.extend(experiment::measure(entry, n, args.voting_sets)?);
+            cells.extend(experiment::measure(entry, n, construction)?);
             progress.set((measured.len() * sizes.len() + cells.len()) as u64);
         }
         measured.push((*entry, cells));
@@ -46,7 +53,9 @@ pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
     }
     let wrong = measured.iter().flat_map(|(_, cells)| cells).filter(|cell| !cell.holds()).count();
     if wrong > 0 {
-        anstream::eprintln!("{wrong} figures are not what they must be; they are marked with !");
+        let one = "figure is not what it must be; it is";
+        let many = "figures are not what they must be; they are";
+        anstream::eprintln!("{} marked with !", counted(wrong as u64, one, many));
         return Ok(exit::exit_code(Verdict::Violated));
     }
     Ok(ExitCode::SUCCESS)
@@ -126,30 +135,20 @@ fn print_text(
     explanation: &str,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    let width = terminal_width();
+    let width = output::terminal_width();
     writeln!(out, "{explanation}\n{}\n", legend())?;
     for entry_rows in rows.chunk_by(|a, b| a.entry.name == b.entry.name) {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(width);
         table.set_header(heads(sizes));
         for row in entry_rows {
             table.add_row(fields(row));
         }
+        output::fit(&mut table, width);
         let (bold, entry) = (anstyle::Style::new().bold(), entry_rows[0].entry);
         writeln!(out, "{bold}{}{bold:#} ({})\n{table}\n", entry.title, entry.name)?;
     }
     Ok(())
-}
-
-/// As wide as the terminal; as wide as a wide page where there is none.
-pub(super) fn terminal_width() -> u16 {
-    const PAGE: u16 = 150;
-    if !std::io::stdout().is_terminal() {
-        return PAGE;
-    }
-    terminal_size::terminal_size().map_or(PAGE, |(terminal_size::Width(width), _)| width)
 }
 
 fn print_markdown(

@@ -10,6 +10,7 @@ use conclave_observe::{Ending, JudgeOrdering, Report, WaitGraph, What};
 
 use super::{explain, output};
 use crate::cli::TraceArgs;
+use crate::sentence::counted;
 use crate::{exit, sentence};
 
 /// Above that many processes the order of grants is not judged.
@@ -27,10 +28,12 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     }
     let style = output::style(report.verdict);
     let (name, seed) = (&trace.header.algorithm, trace.header.seed);
-    writeln!(out, "{name}, {members} processes, network {}, seed {seed}", trace.header.network)?;
+    let processes = counted(members as u64, "process", "processes");
+    writeln!(out, "{name}, {processes}, network {}, seed {seed}", trace.header.network)?;
     writeln!(out, "  {style}{}{style:#}: {reason}", report.verdict)?;
-    let (events, sent) = (trace.records.len(), report.bandwidth.sent());
-    writeln!(out, "  {events} events, {sent} messages, until {} ms", report.end)?;
+    let events = counted(trace.records.len() as u64, "event", "events");
+    let sent = counted(report.bandwidth.sent(), "message", "messages");
+    writeln!(out, "  {events}, {sent}, until {} ms", report.end)?;
     output::check_window(&args.drawing)?;
     output::draw(&trace, &args.drawing, members, vec![format!("{}: {reason}", report.verdict)])?;
     Ok(exit::exit_code(report.verdict))

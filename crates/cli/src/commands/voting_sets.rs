@@ -10,6 +10,7 @@ use serde_json::{Map, json};
 
 use super::output::number;
 use crate::cli::VotingSetsArgs;
+use crate::sentence::counted;
 
 pub fn execute(args: &VotingSetsArgs) -> anyhow::Result<ExitCode> {
     check_size(args.construction, args.n)?;
@@ -33,7 +34,8 @@ pub fn execute(args: &VotingSetsArgs) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(out, "{} voting sets of {} processes", args.construction, args.n)?;
+    let processes = counted(args.n.into(), "process", "processes");
+    writeln!(out, "{} voting sets of {processes}", args.construction)?;
     let width = args.n.to_string().len();
     for (id, set) in rows {
         let members: Vec<String> = set.iter().map(ToString::to_string).collect();

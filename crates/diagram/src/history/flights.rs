@@ -20,7 +20,10 @@ pub(crate) struct Flight {
     pub fate: Fate,
     /// Whether the network made it.
     pub is_copy: bool,
-    /// Whether it is one of many that are sent for ever.
+    /// Whether it is one of many that are sent for ever: where nothing else is, it is left out.
+    pub is_upkeep: bool,
+    /// Whether it is drawn faintly, as the background of others. A token among beats is upkeep, but
+    /// it is what decides who enters, and must be seen.
     pub is_background: bool,
     /// What it says, where the trace tells.
     pub text: Option<String>,
@@ -94,6 +97,7 @@ impl Flights {
                     sent: event.at,
                     fate: Fate::InFlight,
                     is_copy: false,
+                    is_upkeep: false,
                     is_background: false,
                     text: record.text.clone(),
                     arrival: Time::ZERO,
@@ -126,6 +130,7 @@ impl Flights {
             sent,
             fate,
             is_copy: true,
+            is_upkeep: false,
             is_background: false,
             text,
             arrival: Time::ZERO,
@@ -142,7 +147,12 @@ impl Flights {
 
     /// All of them, each with a time of arrival: what was lost on the way is told when it is sent,
     /// and has to be drawn as if it took the typical `delay`.
-    pub fn landed(mut self, delay: Time, is_upkeep: impl Fn(KindIndex) -> bool) -> Vec<Flight> {
+    pub fn landed(
+        mut self,
+        delay: Time,
+        is_upkeep: impl Fn(KindIndex) -> bool,
+        is_token: impl Fn(KindIndex) -> bool,
+    ) -> Vec<Flight> {
         for flight in &mut self.all {
             let is_told = flight.arrival > flight.sent;
             if !is_told && !matches!(flight.fate, Fate::Received { .. }) {
@@ -152,7 +162,8 @@ impl Flights {
         let is_meant = |flight: &Flight| is_upkeep(flight.kind);
         let most = most_at_once(self.all.iter().filter(|it| is_meant(it) && !it.is_copy));
         for flight in self.all.iter_mut().filter(|it| is_meant(it)) {
-            flight.is_background = most > UPKEEP_SEEN;
+            flight.is_upkeep = most > UPKEEP_SEEN;
+            flight.is_background = flight.is_upkeep && !is_token(flight.kind);
         }
         self.all
     }

@@ -27,6 +27,8 @@ pub(crate) struct Absence {
     pub to: Option<Time>,
     /// Whether it is another process that goes on.
     pub is_replaced: bool,
+    /// Whether it was down before it did anything.
+    pub is_from_the_start: bool,
 }
 
 /// A process is on one side of a partition.
@@ -80,6 +82,8 @@ struct Open {
     down: Option<usize>,
     paused: Option<usize>,
     cuts: Vec<usize>,
+    /// Whether anything was seen of it yet.
+    is_seen: bool,
 }
 
 impl Spans {
@@ -141,6 +145,7 @@ impl Spans {
             What::Healed { partition } => self.heal(at, seat, partition),
             _ => {}
         }
+        self.open[seat.index()].is_seen = true;
     }
 
     fn begin_waiting(&mut self, from: Time, seat: Seat) {
@@ -264,7 +269,15 @@ impl Spans {
         };
         if slot.is_none() {
             *slot = Some(self.absences.len());
-            self.absences.push(Absence { seat, kind, from, to: None, is_replaced: false });
+            let is_down = kind == AbsenceKind::Down;
+            self.absences.push(Absence {
+                seat,
+                kind,
+                from,
+                to: None,
+                is_replaced: false,
+                is_from_the_start: is_down && from == Time::ZERO && !open.is_seen,
+            });
         }
     }
 

@@ -5,7 +5,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::Seat;
-use conclave_observe::Time;
 use conclave_observe::trace::Trace;
 
 use super::frame::{Frame, Rows};
@@ -50,9 +49,9 @@ fn strokes<'a>(absences: impl Iterator<Item = &'a Absence>, frame: &Frame) -> Ve
     };
     let mut reached = frame.left;
     for absence in absences {
-        // Who is dead from the start never had a line.
-        let is_stillborn = absence.kind == AbsenceKind::Down && absence.from == Time::ZERO;
-        let from = if is_stillborn { reached } else { frame.x(absence.from).max(reached) };
+        // Who is down from the start never had a line.
+        let from =
+            if absence.is_from_the_start { reached } else { frame.x(absence.from).max(reached) };
         let to = frame.x_end(absence.to).max(from);
         stroke(reached, from, false);
         if absence.kind == AbsenceKind::Paused {
@@ -112,9 +111,13 @@ pub(super) fn name(trace: &Trace, scene: &Scene, frame: &Frame, placer: &mut Pla
 
 /// Says in words what crosses, rings and dots mean.
 pub(super) fn label_marks(history: &History, marks: &[Mark], frame: &Frame, placer: &mut Placer) {
+    let is_from_the_start = |mark: &Mark| {
+        let mut downs = history.absences.iter().filter(|absence| absence.is_from_the_start);
+        downs.any(|down| (down.seat, down.from) == (mark.seat, mark.at))
+    };
     for mark in marks {
         let word = match mark.kind {
-            MarkKind::Crash if mark.at == Time::ZERO => "dead",
+            MarkKind::Crash if is_from_the_start(mark) => "down from the start",
             MarkKind::Crash => "crash",
             MarkKind::Return => "back",
             MarkKind::Replace => "replaced",

@@ -32,8 +32,9 @@ pub(super) fn title(trace: &Trace) -> String {
 /// What is missing from the picture.
 pub(super) fn notices(trace: &Trace, window: &Window, frame: &Frame) -> Vec<String> {
     let hidden = trace.header.members.len() - frame.rows.len();
-    let silent =
-        (hidden > 0).then(|| format!("not drawn: {hidden} processes to which nothing happens"));
+    let silent = (hidden > 0).then(|| {
+        format!("not drawn: {} to which nothing happens", count(hidden, "process", "processes"))
+    });
     window.notice(trace).into_iter().chain(silent).collect()
 }
 

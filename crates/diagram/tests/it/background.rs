@@ -1,5 +1,6 @@
 //! Upkeep does not drown the picture.
 
+use conclave_core::Kind;
 use conclave_diagram::Options;
 use conclave_diagram::scene::{LabelRole, Sample, Scene};
 use conclave_observe::What;
@@ -43,6 +44,28 @@ fn a_token_that_wanders_for_ever_is_no_background() {
     let scene = scene(&run);
     assert!(scene.arrows.iter().all(|arrow| !arrow.is_background));
     assert_eq!(labelled(&scene).len(), 9);
+}
+
+#[test]
+fn a_token_is_seen_among_beats_and_the_legend_tells_them_apart() {
+    let mut run = Run::detector(3, 2);
+    for hop in 0..9 {
+        let from = u32::try_from(hop % 3).unwrap() + 1;
+        run.message(ELECTION, (from, hop * 100), (from % 3 + 1, hop * 100 + 100), "token");
+    }
+    let mut trace = run.trace();
+    trace.header.kinds[usize::from(ELECTION)] = Kind::upkeep("token").into();
+    let scene = Scene::of(&trace, &Options::default());
+    for arrow in &scene.arrows {
+        assert_eq!(arrow.is_background, arrow.kind == BEAT);
+    }
+    assert!(labelled(&scene).len() >= 5, "{}", labelled(&scene).len());
+    let samples: Vec<Sample> = scene.legend.iter().map(|entry| entry.sample).collect();
+    assert_eq!(samples[..2], [Sample::Kind(ELECTION), Sample::Background(BEAT)]);
+    // By any other name it is one kind of upkeep among others.
+    trace.header.kinds[usize::from(ELECTION)] = Kind::upkeep("renewal").into();
+    let scene = Scene::of(&trace, &Options::default());
+    assert!(scene.arrows.iter().all(|arrow| arrow.is_background));
 }
 
 #[test]

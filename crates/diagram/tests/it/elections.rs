@@ -8,7 +8,7 @@ use conclave_observe::trace::Trace;
 use conclave_observe::{Time, What};
 
 use crate::gallery;
-use crate::run::{Run, seat, time};
+use crate::run::{ELECTION, Run, seat, time};
 
 fn scene(trace: &Trace) -> Scene {
     Scene::of(trace, &Options::default())
@@ -178,12 +178,23 @@ fn who_is_dead_from_the_start_never_has_a_line() {
     let mut run = Run::election("bully", &[1, 2], false);
     run.event(0, 2, What::Crashed).event(0, 1, What::Called).event(200, 1, What::Called);
     let dead = scene(&run.trace());
-    assert_eq!((dead.lifelines[1].strokes.len(), words(&dead, LabelRole::Mark)), (0, vec!["dead"]));
+    assert_eq!(
+        (dead.lifelines[1].strokes.len(), words(&dead, LabelRole::Mark)),
+        (0, vec!["down from the start"])
+    );
     run.event(100, 2, What::Returned);
     let back = scene(&run.trace());
     let [stroke] = back.lifelines[1].strokes[..] else { panic!("since it came back") };
     assert_eq!((stroke.left, stroke.right), (back.ticks[1].x, back.plot.right));
-    assert_eq!(words(&back, LabelRole::Mark), ["dead", "back"]);
+    assert_eq!(words(&back, LabelRole::Mark), ["down from the start", "back"]);
+}
+
+#[test]
+fn who_crashes_at_the_first_moment_but_after_its_first_message_was_not_down_from_the_start() {
+    let mut run = Run::election("bully", &[1, 2], false);
+    run.message(ELECTION, (2, 0), (1, 100), "Election").event(0, 2, What::Crashed);
+    run.event(200, 1, What::Called);
+    assert_eq!(words(&scene(&run.trace()), LabelRole::Mark), ["crash"]);
 }
 
 #[test]

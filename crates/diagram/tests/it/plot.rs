@@ -111,6 +111,74 @@ fn axes_points_and_legend_are_labelled() {
     }
 }
 
+/// Ten bounds and seven thresholds of two detectors, as they were measured where delays have a
+/// bound and where they have none: in hundredths of a millisecond, and in ten-thousandths a second.
+#[rustfmt::skip]
+const MEASURED: [[(u64, u64); 17]; 2] = [
+    [(788, 958_298), (943, 428_037), (1237, 0), (1487, 0), (1737, 0), (2237, 0), (3237, 0),
+     (4737, 0), (7237, 0), (10737, 0), (752, 1_119_866), (951, 421_089), (1206, 32_234),
+     (1360, 5_069), (1597, 1_196), (1869, 0), (2156, 0)],
+    [(921, 1_260_817), (1037, 987_400), (1310, 595_697), (1572, 361_747), (1854, 218_005),
+     (2469, 79_502), (3556, 9_795), (5064, 228), (7564, 0), (11064, 0), (1049, 1_002_947),
+     (1616, 404_972), (2372, 140_610), (2956, 71_757), (3724, 29_614), (4574, 12_187),
+     (5463, 5_524)],
+];
+
+#[test]
+fn every_point_is_labelled_even_where_many_are_near_and_far_labels_have_a_line_to_theirs() {
+    let settings = ["1.25", "2.5", "5", "7.5", "10", "15", "25", "40", "65", "100"];
+    let thresholds = ["0.5", "1", "2", "3", "5", "8", "12"];
+    let labels = settings.map(|it| format!("D={it}")).into_iter();
+    let labels: Vec<String> = labels.chain(thresholds.map(|it| format!("phi={it}"))).collect();
+    let panels = MEASURED.map(|points| {
+        let points = points.iter().zip(&labels).map(|(&(across, up), label)| Value {
+            across: across * 10_000,
+            up: up * 100,
+            label: label.clone(),
+        });
+        let points: Vec<Value> = points.collect();
+        let curve = |points: &[Value]| Curve { name: "c".into(), points: points.to_vec() };
+        Panel { title: "p".into(), curves: vec![curve(&points[..10]), curve(&points[10..])] }
+    });
+    let written = plot(&Plot { panels: panels.to_vec(), ..trade() });
+    let svg = Document::parse(&written).unwrap();
+    for label in &labels {
+        let texts = svg.descendants().filter(|node| node.has_tag_name("text"));
+        assert_eq!(texts.filter(|it| it.text() == Some(label)).count(), 2, "{label}");
+    }
+    let leaders = svg.descendants().filter(|it| it.attribute("stroke-width") == Some("0.8"));
+    assert!((1..20).contains(&leaders.count()));
+}
+
+#[test]
+fn the_line_above_zero_is_explained_where_there_is_one() {
+    let is_explained = |plot: &Plot| self::plot(plot).contains("below it: not once");
+    assert!(is_explained(&trade()));
+    let mut positive = trade();
+    for curve in positive.panels.iter_mut().flat_map(|panel| &mut panel.curves) {
+        curve.points.retain(|value| value.up > 0);
+    }
+    assert!(!is_explained(&positive));
+}
+
+#[test]
+fn a_legend_that_is_too_wide_for_one_panel_goes_on_below() {
+    let mut narrow = trade();
+    narrow.panels.truncate(1);
+    narrow.panels[0].curves[0].name = "a name so long that there is no room beside it".into();
+    let written = plot(&narrow);
+    let svg = Document::parse(&written).unwrap();
+    let width: f64 = svg.root_element().attribute("width").unwrap().parse().unwrap();
+    let heights = |words: &str| {
+        let mut texts = svg.descendants().filter(|node| node.has_tag_name("text"));
+        let node = texts.find(|node| node.text() == Some(words)).unwrap();
+        let at = |name| node.attribute(name).unwrap().parse::<f64>().unwrap();
+        assert!(at("x") < width, "{words}");
+        at("y")
+    };
+    assert!(heights("phi") > heights("a name so long that there is no room beside it"));
+}
+
 #[test]
 fn without_a_zero_there_is_no_row_for_it() {
     let mut trade = trade();

@@ -17,6 +17,7 @@ pub struct Detection {
     /// From a crash to a suspicion, for each who came to suspect.
     pub time_to_detect: Histogram,
     wrong: u64,
+    deaths: u64,
 }
 
 /// Who suspects whom while who is up.
@@ -48,6 +49,7 @@ impl Detection {
             down_since: vec![None; members],
             time_to_detect: Histogram::default(),
             wrong: 0,
+            deaths: 0,
         }
     }
 
@@ -60,6 +62,7 @@ impl Detection {
                 None => self.wrong += 1,
             },
             What::Crashed => {
+                self.deaths += 1;
                 self.down_since[index] = Some(at);
                 // Whoever suspected it wrongly was right too soon.
                 let early = self.suspicions.of(event.seat);
@@ -74,6 +77,11 @@ impl Detection {
     /// How often somebody who was up was suspected.
     pub fn wrong(&self) -> u64 {
         self.wrong
+    }
+
+    /// How often somebody died.
+    pub fn deaths(&self) -> u64 {
+        self.deaths
     }
 
     /// The first time, if there was one.

@@ -1,5 +1,7 @@
 //! What is told of a run of a failure detector.
 
+use std::collections::BTreeMap;
+
 use conclave_core::{Phase, Seat};
 use conclave_observe::property::Detection;
 use serde_json::{Value, json};
@@ -7,7 +9,10 @@ use serde_json::{Value, json};
 use super::super::output::{Unit, spread};
 use super::{load_line, sent, times};
 use crate::plan::Done;
-use crate::sentence::plural;
+use crate::sentence::counted;
+
+/// How many are named before the rest is left out.
+const NAMED_MOST: usize = 10;
 
 /// For how long.
 pub fn work(done: &Done) -> String {
@@ -19,7 +24,7 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let report = &done.outcome.report;
     let Some(detection) = &report.detection else { return Vec::new() };
     vec![
-        ("detected", spread(&detection.time_to_detect, "nobody died, or nobody noticed")),
+        ("detected", detected(done, detection)),
         ("wrong", wrong(done, detection)),
         ("missed", missed(done, detection)),
         ("messages", sent(report)),
@@ -27,28 +32,43 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     ]
 }
 
+fn detected(done: &Done, detection: &Detection) -> String {
+    let none = if detection.deaths() == 0 { "nobody died" } else { "nobody noticed" };
+    spread(&detection.time_to_detect, Unit::of(done.plan.network), none)
+}
+
 fn wrong(done: &Done, detection: &Detection) -> String {
     let id = |seat: Seat| done.view.at(seat);
     match detection.first_wrong() {
         None => "nobody was suspected that was up".into(),
         Some(first) => {
-            let (count, who, whom) = (detection.wrong(), id(first.seat), id(first.whom));
-            let word = plural(count, "suspicion", "suspicions");
-            format!("{count} {word}; the first: {who} suspected {whom} at {} ms", first.at)
+            let (who, whom) = (id(first.seat), id(first.whom));
+            let count = counted(detection.wrong(), "suspicion", "suspicions");
+            format!("{count}; the first: {who} suspected {whom} at {} ms", first.at)
         }
     }
 }
 
 fn missed(done: &Done, detection: &Detection) -> String {
-    let count = detection.missed().count() as u64;
-    match detection.missed().next() {
-        None => "no death went unnoticed".into(),
-        Some((who, whom)) => {
-            let (who, whom) = (done.view.at(who), done.view.at(whom));
-            let word = plural(count, "death", "deaths");
-            format!("{count} {word} unnoticed, by one each; the first: that of {whom}, by {who}")
-        }
+    let mut by_death: BTreeMap<Seat, Vec<String>> = BTreeMap::new();
+    for (who, whom) in detection.missed() {
+        by_death.entry(whom).or_default().push(done.view.at(who).to_string());
     }
+    if by_death.is_empty() {
+        let none = if detection.deaths() == 0 { "nobody died" } else { "no death went unnoticed" };
+        return none.into();
+    }
+    let few = |mut names: Vec<String>, joint: &str| {
+        if names.len() > NAMED_MOST {
+            names.truncate(NAMED_MOST);
+            names.push("...".into());
+        }
+        names.join(joint)
+    };
+    let deaths = by_death
+        .into_iter()
+        .map(|(whom, who)| format!("the death of {}, by {}", done.view.at(whom), few(who, ", ")));
+    format!("unnoticed: {}", few(deaths.collect(), "; "))
 }
 
 /// The same, for programs.

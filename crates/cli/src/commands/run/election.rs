@@ -4,9 +4,10 @@ use conclave_core::Seat;
 use conclave_observe::{Elections, Time};
 use serde_json::{Value, json};
 
-use super::super::output::{Unit, number, spread};
+use super::super::output::{Unit, spread};
 use super::{load_line, sent, times};
 use crate::plan::Done;
+use crate::sentence::counted;
 
 /// Who calls.
 pub fn work(done: &Done) -> String {
@@ -38,7 +39,8 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     }
     let (reads, writes, refused) = elections.versions.counts();
     if reads + writes + refused > 0 {
-        lines.push(("value", format!("{reads} reads, {writes} writes, {refused} refused")));
+        let (reads, writes) = (counted(reads, "read", "reads"), counted(writes, "write", "writes"));
+        lines.push(("value", format!("{reads}, {writes}, {refused} refused")));
     }
     lines.push(("safety", safety(elections).into()));
     lines.push(("liveness", liveness(done, elections)));
@@ -47,7 +49,10 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
 
 fn leader(done: &Done, elections: &Elections) -> String {
     match elections.leader() {
-        Some(seat) => done.view.at(seat).to_string(),
+        Some(seat) => match done.outcome.report.crashed[seat.index()] {
+            None => done.view.at(seat).to_string(),
+            Some(_) => format!("{}, which is down", done.view.at(seat)),
+        },
         None if elections.deciding.beliefs().next().is_none() => "nobody is up".into(),
         None if elections.decisions == 0 => "nobody was elected".into(),
         None => "not all that are up agree".into(),
@@ -59,8 +64,8 @@ fn turnaround(elections: &Elections, unit: Unit) -> String {
         return "no election came to its end".into();
     };
     match elections.turnaround.count() {
-        1 => format!("{} {}", number(last.in_delays()), unit.word()),
-        count => format!("{count} elections: {}", spread(&elections.turnaround, "none")),
+        1 => unit.show(last),
+        count => format!("{count} elections: {}", spread(&elections.turnaround, unit, "none")),
     }
 }
 

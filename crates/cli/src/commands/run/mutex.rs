@@ -9,21 +9,25 @@ use serde_json::{Value, json};
 use super::super::output::{Unit, number, spread};
 use super::{load_line, sent, times};
 use crate::plan::Done;
-use crate::sentence::plural;
+use crate::sentence::{counted, plural};
 
 /// Every figure, by its name.
 pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let (report, unit) = (&done.outcome.report, Unit::of(done.plan.network));
     let throughput = match report.delays.throughput() {
-        Some(rate) => format!("{} entries per {}", number(rate), unit.one()),
+        Some(rate) => {
+            let rate = number(rate);
+            let word = if rate == "1" { "entry" } else { "entries" };
+            format!("{rate} {word} per {}", unit.one())
+        }
         None => "too few entries to tell".into(),
     };
     vec![
-        ("entries", entries(report, unit.word())),
+        ("entries", format!("{} in {}", report.delays.entries(), unit.show(report.end))),
         ("messages", messages(report)),
-        ("client delay", spread(&report.delays.client, "nobody was alone")),
-        ("sync delay", spread(&report.delays.sync, "nobody waited for another to leave")),
-        ("wait", spread(&report.delays.wait, "nobody entered")),
+        ("client delay", spread(&report.delays.client, unit, "nobody was alone")),
+        ("sync delay", spread(&report.delays.sync, unit, "nobody waited for another to leave")),
+        ("wait", spread(&report.delays.wait, unit, "nobody entered")),
         ("throughput", throughput),
         ("load", load_line(report)),
         ("fairness", fairness(report)),
@@ -73,12 +77,6 @@ pub fn fields(done: &Done) -> Value {
     })
 }
 
-fn entries(report: &Report, unit: &str) -> String {
-    let end = number(report.end.in_delays());
-    let unit = if end == "1" { unit.trim_end_matches("s") } else { unit };
-    format!("{} in {end} {unit}", report.delays.entries())
-}
-
 fn messages(report: &Report) -> String {
     let (enter, leave) = per_entry(report);
     format!(
@@ -99,11 +97,14 @@ fn per_entry(report: &Report) -> (Option<f64>, Option<f64>) {
 
 fn fairness(report: &Report) -> String {
     let jain = report.fairness.jain().map_or("-".into(), number);
-    let most = report.waiting.overtaken_most();
-    format!(
-        "Jain's index {jain}; nobody was passed by more than {most} later {}",
-        plural(most, "request", "requests")
-    )
+    let passed = match report.waiting.overtaken_most() {
+        0 => "nobody was passed by a later request".into(),
+        most => {
+            let requests = counted(most, "later request", "later requests");
+            format!("nobody was passed by more than {requests}")
+        }
+    };
+    format!("Jain's index {jain}; {passed}")
 }
 
 fn safety(report: &Report) -> String {
@@ -133,10 +134,10 @@ fn ordering(report: &Report) -> String {
     match report.overtakings() {
         None => "not judged; ask for it with --ordering".into(),
         Some(0) => "kept: no grant passed a request that had happened before".into(),
-        Some(count) => format!(
-            "{count} {} passed a request that had happened before",
-            plural(count, "grant", "grants")
-        ),
+        Some(count) => {
+            let grants = counted(count, "grant", "grants");
+            format!("{grants} passed a request that had happened before")
+        }
     }
 }
 
@@ -148,21 +149,16 @@ fn fences(report: &Report) -> String {
 }
 
 pub fn print_stats(done: &Done, out: &mut impl Write) -> std::io::Result<()> {
-    let report = &done.outcome.report;
+    let (report, unit) = (&done.outcome.report, Unit::of(done.plan.network));
     writeln!(out, "  by process:")?;
     writeln!(out, "    {:>6}  {:>8}  {:>8}  wait", "p", "entries", "handled")?;
     for (index, waits) in report.fairness.waits().iter().enumerate() {
         let (id, handled) = (done.view.at(Seat::at(index)), report.bandwidth.handled()[index]);
-        let spread = spread(waits, "-");
+        let spread = spread(waits, unit, "-");
         writeln!(out, "    {:>6}  {:>8}  {handled:>8}  {spread}", id.0, waits.count())?;
     }
-    writeln!(out, "  leave keeps the caller: {}", spread(&report.delays.leave, "nobody left"))?;
-    writeln!(
-        out,
-        "  events: {}, messages delivered: {}",
-        done.outcome.events,
-        report.bandwidth.delivered()
-    )
+    let leave = spread(&report.delays.leave, unit, "nobody left");
+    writeln!(out, "  leave keeps the caller: {leave}")
 }
 
 /// The figures of `--stats`.
