@@ -103,7 +103,9 @@ impl Case {
         let view = entry.view_of(&View::dense(1, self.bounds.n)).unwrap();
         let bound = u32::from(self.bounds.sync.unwrap_or(1)) * TICK;
         let beat = self.bounds.beat.map(|ticks| u32::from(ticks) * TICK);
-        let timing = Timing { beat, ..Timing::of(bound) };
+        // Of which a third and a fourth are whole ticks.
+        let session = Some(12 * bound);
+        let timing = Timing { beat, session, ..Timing::of(bound) };
         let seating = Seating { view: &view, construction: Construction::Grid, timing };
         let visit = Visit { case: self, view: view.clone(), deed };
         match entry.promises {

@@ -122,6 +122,11 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
     plan.set_time(args.time.unwrap_or(plan.time));
     args.timing.check_fit(entry)?;
     plan.timing = args.timing.timing(Time::of(plan.timing.bound));
+    if plan.time.is_sync() && entry.settings.contains(&Setting::Session) {
+        // The usual one has parts of no whole number of ticks.
+        let session = plan.timing.session.unwrap_or(12 * plan.timing.bound);
+        plan.timing.session = Some(session);
+    }
     if args.no_fifo {
         plan.channels = Channels::Unordered;
     }

@@ -86,12 +86,23 @@ fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
     output::draw(&trace, &args.drawing, done.plan.clients.len(), caption)
 }
 
+/// So many can beat to each other: their beats take about a gigabyte.
+const BEATERS_MAX: usize = 2_000;
+
 /// The plan that these words ask for.
 pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     let entry = catalogue::find(args.algorithm.as_deref().unwrap_or_default())?;
     check_fit(args, entry)?;
     let scenario = read_scenario(args)?.unwrap_or_default();
     let mut plan = Plan::new(entry, clients(args, &scenario)?);
+    if entry.settings.contains(&Setting::Beat) && plan.clients.len() > BEATERS_MAX {
+        bail!(
+            "{} of {} processes sends N(N-1) beats at a time, which take more memory than there \
+             is; choose at most {BEATERS_MAX}",
+            entry.name,
+            plan.clients.len()
+        );
+    }
     if args.voting_sets.is_some() && !entry.needs.voting_sets {
         bail!("{} uses no voting sets; leave --voting-sets out, or choose maekawa", entry.name);
     }
