@@ -93,7 +93,7 @@ fn renamed<T: std::hash::Hash>(
     let seat = |seat| names.seat(seat);
     let of_timer = |tag: u16| {
         let low = |print: Fingerprint| u16::try_from(print.0 & 0xffff).unwrap();
-        let tag_of = |id| timer.map(|timer| low(Fingerprint::of(&timer(id))));
+        let tag_of = |id| timer.map(|timer| low(Fingerprint::of(&(timer(id), false))));
         let whose = view.members().iter().find(|id| tag_of(**id) == Some(tag));
         whose.and_then(|id| tag_of(names.id(*id))).unwrap_or(tag)
     };
@@ -123,7 +123,7 @@ where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
-    let graph = graph(setup, &OPTIONS).expect("it comes to its end");
+    let graph = graph(setup, &OPTIONS);
     let states = usize::try_from(graph.explored().progress.distinct).unwrap();
     let mut steps: Vec<BTreeMap<Step, usize>> = vec![BTreeMap::new(); states];
     for (from, step, to) in graph.iter() {

@@ -180,17 +180,16 @@ where
     Ok(finding)
 }
 
-/// All states of a system and all steps between them, each by its own names; `None` if the search
-/// did not come to its end, because of its budget or of a flaw.
-pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Option<Graph>
+/// All states of a system and all steps between them, each by its own names; as many as there are
+/// until a flaw or the budget ends the search.
+pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
 where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
     let keep = Keep { states: options.is_exact, steps: true };
     let search = Search { threads: options.threads, keep, budget: options.budget };
-    let explored = search.run(&System::new(setup), &mut |_| ControlFlow::Continue(()));
-    matches!(explored.outcome, Outcome::Complete).then(|| explored.into_graph())
+    search.run(&System::new(setup), &mut |_| ControlFlow::Continue(())).into_graph()
 }
 
 impl Finding {

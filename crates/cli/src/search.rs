@@ -184,9 +184,8 @@ impl SearchPlan {
         Ok(Searched { finding, trace, kinds: self.entry.kinds })
     }
 
-    /// All states and all steps between them.
-    /// `None` if the search does not come to its end.
-    pub fn graph(&self) -> Result<Option<Graph>, SeatingError> {
+    /// All states and all steps between them, if the search comes to its end.
+    pub fn graph(&self) -> Result<Graph, SeatingError> {
         self.visit(Draw { plan: self })
     }
 
@@ -280,9 +279,9 @@ struct Draw<'a> {
 }
 
 impl OfSetup for Draw<'_> {
-    type Output = Option<Graph>;
+    type Output = Graph;
 
-    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Option<Graph>
+    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Graph
     where
         P: Protocol<Command: Observable, Notice: Observable>,
         C: Client<P>,

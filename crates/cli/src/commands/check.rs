@@ -516,14 +516,14 @@ fn dump(plan: &SearchPlan, verdict: &Verdict, path: &std::path::Path) -> anyhow:
     // What ended before its end has no whole graph, and to search again would not change that.
     let is_whole = matches!(verdict, Verdict::Proved | Verdict::Vacuous(_))
         || *verdict == Verdict::Refuted(Flaw::Starved);
-    let graph = if is_whole { plan.graph()? } else { None };
-    let Some(graph) = graph else {
+    if !is_whole {
         bail!(
             "{}: not written, for the search did not see all states: {}",
             path.display(),
             word(verdict)
         );
-    };
+    }
+    let graph = plan.graph()?;
     let view = plan.entry.view_of(&plan.clients)?;
     let states = graph.explored().progress.distinct;
     output::write_file(path, |file| {
