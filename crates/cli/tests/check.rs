@@ -11,6 +11,8 @@ use conclave_cli::search::{SearchPlan, Searched};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{Ending, Verdict as Judged};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 fn search(plan: &SearchPlan) -> Searched {
     plan.run(&mut |_| ControlFlow::Continue(())).unwrap()
@@ -211,6 +213,30 @@ fn a_graph_that_is_not_whole_is_not_dumped() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(!file.exists());
+}
+
+#[test]
+fn ctrl_c_ends_a_search_that_says_how_far_it_came() {
+    let search = std::process::Command::new(env!("CARGO_BIN_EXE_conclave"))
+        .args(["check", "lamport", "-n", "3", "--requests", "3"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", search.id());
+    let keeps_ctrl_c = || {
+        let status = std::fs::read_to_string(&status).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap() & 0b10 != 0
+    };
+    let waits = std::iter::repeat_with(|| std::thread::sleep(Duration::from_millis(1)));
+    assert!(waits.take(60_000).any(|()| keeps_ctrl_c()), "it keeps Ctrl-C for itself");
+    let id = Pid::from_raw(i32::try_from(search.id()).unwrap());
+    kill(id, Signal::SIGINT).unwrap();
+    let output = search.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let said = [output.stdout, output.stderr].concat();
+    assert!(String::from_utf8(said).unwrap().contains("nothing is proved"));
 }
 
 #[test]
