@@ -97,8 +97,8 @@ pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     let mut plan = Plan::new(entry, clients(args, &scenario)?);
     if entry.settings.contains(&Setting::Beat) && plan.clients.len() > BEATERS_MAX {
         bail!(
-            "{} of {} processes sends N(N-1) beats at a time, which take more memory than there \
-             is; choose at most {BEATERS_MAX}",
+            "{} of {} processes sends N(N-1) beats at a time, which take gigabytes of memory; \
+             choose at most {BEATERS_MAX}",
             entry.name,
             plan.clients.len()
         );

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::properties::{self, Result};
 use super::{bounds, channels_word, code, grouped, reason, search, to_json, word};
 use crate::cli::{CheckArgs, Format};
+use crate::exit;
 use crate::interrupt::is_interrupted;
 use crate::search::{SearchPlan, Searched, time_word};
 
@@ -82,6 +83,10 @@ fn reason_of(row: &Row) -> String {
 /// What is refuted here is known to be; but a row that a budget ended says nothing, unless that is
 /// known, too.
 fn code_of(rows: &[Row]) -> ExitCode {
+    // The table is not whole then, whatever its rows say.
+    if is_interrupted() {
+        return ExitCode::from(exit::INTERRUPTED);
+    }
     let is_short = |row: &Row| !row.is_beyond && matches!(verdict(row), Verdict::Budget(_));
     match rows.iter().find(|row| is_short(row) || matches!(verdict(row), Verdict::Vacuous(_))) {
         Some(row) => ExitCode::from(code(verdict(row))),
