@@ -57,13 +57,15 @@ fn with_the_lock_pages_are_whole_and_in_the_order_in_which_they_were_asked_for()
 #[test]
 fn two_printers_are_both_used_and_all_pages_are_whole() {
     let mut used = BTreeSet::new();
-    for _ in 0..5 {
+    let mut runs = 0;
+    // A machine may be so busy that each clerk comes to a printer after the one before left.
+    while runs < 5 || (used.len() < 2 && runs < 100) {
         let ended = printer(&["--slots", "2"]);
         assert_eq!((lines(&ended).len(), pages(&ended).len()), (15, 5), "{ended}");
-        let expected = "5 pages, 0 of them torn, in the order in which they were asked for";
+        let expected = "5 pages, 0 of them torn, the slots in the order in which they were asked for";
         assert_eq!((ended.summary(), ended.code), (expected, Some(0)), "{ended}");
         used.extend(pages(&ended).into_iter().map(|(printer, _)| printer.to_owned()));
+        runs += 1;
     }
-    // In five runs, for a machine may be so busy that each clerk comes after the one before left.
     assert!(used.iter().eq(["1", "2"]), "{used:?}");
 }
