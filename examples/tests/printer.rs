@@ -62,7 +62,8 @@ fn two_printers_are_both_used_and_all_pages_are_whole() {
     while runs < 5 || (used.len() < 2 && runs < 100) {
         let ended = printer(&["--slots", "2"]);
         assert_eq!((lines(&ended).len(), pages(&ended).len()), (15, 5), "{ended}");
-        let expected = "5 pages, 0 of them torn, the slots in the order in which they were asked for";
+        let expected =
+            "5 pages, 0 of them torn, the slots in the order in which they were asked for";
         assert_eq!((ended.summary(), ended.code), (expected, Some(0)), "{ended}");
         used.extend(pages(&ended).into_iter().map(|(printer, _)| printer.to_owned()));
         runs += 1;

@@ -1,14 +1,17 @@
 //! The composition of central server, bully and detector, hammered: random crashes at random times
-//! in synchronous networks. Never two holders, fences grow, and everybody who lives is served.
+//! in synchronous networks. Never two holders, fences grow, and everybody who lives is served. And
+//! what becomes of it without synchrony: two coordinators, and two holders.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use conclave_algorithms::catalogue::Timing;
 use conclave_algorithms::detector::heartbeat;
 use conclave_algorithms::election::bully;
-use conclave_algorithms::mutex::CentralElectedByHeartbeat;
+use conclave_algorithms::mutex::{CentralElectedByHeartbeat, central_elected};
 use conclave_core::{ProcessId, Seat, View};
-use conclave_observe::{JudgeOrdering, Time, Verdict};
+use conclave_observe::trace::Record;
+use conclave_observe::{JudgeOrdering, Time, Verdict, What};
 use conclave_sim::{
     ChannelOrder, Crash, FaultPlan, Limits, MutexApplication, Network, Outcome, Pause, Recording,
     Return, Setup, Stream, Workload, simulate,
@@ -168,20 +171,116 @@ fn whoever_comes_back_whenever_the_same_holds() {
     hammer(1_000_000..1_000_000 + runs(2_000), true);
 }
 
-/// The detector takes a process for dead that is merely slow.
+/// The first two who were inside at once by grants of two who both led, each with who granted: the
+/// one that was inside first, and the one that came in beside it. Who is told of another leader, or
+/// takes part in another's census, leads no more.
+fn two_by_two_leaders(
+    outcome: &Outcome,
+    largest: ProcessId,
+) -> Option<[(ProcessId, ProcessId); 2]> {
+    let id = |seat: Seat| ProcessId(1 + seat.0);
+    let is_grant = |kind| central_elected::ENTRY.kinds[usize::from(kind)].name == "grant";
+    // By whom each was granted last, and who is inside by whose grant.
+    let (mut granted, mut inside) = (BTreeMap::new(), BTreeMap::new());
+    let mut leaders = BTreeSet::from([largest]);
+    for Record { event, rules, .. } in &outcome.records {
+        let me = id(event.seat);
+        for rule in rules {
+            if rule.contains("leads, and says so") {
+                leaders.insert(me);
+            } else if rule == "is told who leads" || rule.starts_with("takes part in the census") {
+                leaders.remove(&me);
+            }
+        }
+        match event.what {
+            What::Received { from, kind, .. } if is_grant(kind) => {
+                granted.insert(me, id(from));
+            }
+            What::Entered { .. } => {
+                let by = granted[&me];
+                let is_rival = |its: &ProcessId| *its != by && leaders.contains(its);
+                let rival = inside.iter().find(|(_, its)| is_rival(its));
+                if let Some((&first, &its)) = rival.filter(|_| leaders.contains(&by)) {
+                    return Some([(first, its), (me, by)]);
+                }
+                inside.insert(me, by);
+            }
+            What::Left => drop(inside.remove(&me)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The detector takes a process for dead that is merely slow. If that one was inside, the office
+/// forgets it; if it coordinates, there are two offices.
 #[test]
-fn without_synchrony_two_are_inside_at_once() {
-    let mut violated = 0;
+fn without_synchrony_two_are_inside_at_once_by_one_coordinator_or_by_two() {
+    let (mut by_one, mut by_two) = (0, 0);
     for seed in 0..200 {
         let mut run = Run { faults: FaultPlan::NONE, holder: None, ..Run::random(seed, false) };
         run.workload = Workload::Contend;
         run.view = View::dense(1, 3);
         run.entries = 30;
-        run.hold = Time(20 * D.0);
+        // For long, so that somebody is inside and slow; or so briefly that all get in meanwhile.
+        run.hold = if seed % 2 == 0 { Time(20 * D.0) } else { D };
         let (from, until) = (Time(45 * D.0), Time(85 * D.0));
         let process = ProcessId(1 + u32::try_from(seed % 3).unwrap());
         run.faults.pauses.push(Pause { process, from, until });
-        violated += u32::from(run.go(Recording::Nothing).report.verdict == Verdict::Violated);
+        let outcome = run.go(Recording::Everything);
+        if outcome.report.verdict == Verdict::Violated {
+            let is_by_two = two_by_two_leaders(&outcome, ProcessId(3)).is_some();
+            *(if is_by_two { &mut by_two } else { &mut by_one }) += 1;
+        }
     }
-    assert!(violated > 0, "a pause that is longer than the detector waits");
+    assert!(by_one > 0 && by_two > 0, "{by_one} by one coordinator, {by_two} by two");
+}
+
+/// Three contend, and nobody dies: the runs of the page.
+fn contending(hold: Time, seed: u64) -> Run {
+    Run {
+        seed,
+        view: View::dense(1, 3),
+        network: Network::Unit,
+        order: ChannelOrder::Fifo,
+        bound: D,
+        skip_dead: false,
+        faults: FaultPlan::NONE,
+        workload: Workload::Contend,
+        hold,
+        holder: None,
+        entries: 12,
+    }
+}
+
+#[test]
+fn a_coordinator_that_sleeps_and_the_one_elected_meanwhile_each_let_one_in() {
+    let mut run = contending(D, 1);
+    let (from, until) = (Time(8 * D.0), Time(23 * D.0));
+    run.faults.pauses.push(Pause { process: ProcessId(3), from, until });
+    let outcome = run.go(Recording::Everything);
+    assert_eq!(outcome.report.verdict, Verdict::Violated);
+    // 2 is inside by its own grant, and 3 by its own.
+    let [two, three] = [2, 3].map(ProcessId);
+    let found = two_by_two_leaders(&outcome, three);
+    assert_eq!(found, Some([(two, two), (three, three)]));
+    // One that sleeps for less is not missed.
+    run.faults.pauses[0].until = Time(11 * D.0);
+    assert_eq!(run.go(Recording::Nothing).report.verdict, Verdict::Ok);
+}
+
+#[test]
+fn where_messages_take_any_time_two_coordinators_each_let_one_in() {
+    let bound = Time(5 * D.0);
+    let mut run = Run { bound, ..contending(Time(30 * D.0), 108) };
+    run.network = Network::Exponential { mean: bound };
+    let outcome = run.go(Recording::Everything);
+    assert_eq!(outcome.report.verdict, Verdict::Violated);
+    // 1 is inside by a grant of 3, and 2 by its own.
+    let [one, two, three] = [1, 2, 3].map(ProcessId);
+    let found = two_by_two_leaders(&outcome, three);
+    assert_eq!(found, Some([(one, three), (two, two)]));
+    // The same, where no message takes longer than all believe.
+    run.network = Network::Sync { bound };
+    assert_eq!(run.go(Recording::Nothing).report.verdict, Verdict::Ok);
 }

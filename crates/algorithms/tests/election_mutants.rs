@@ -9,10 +9,11 @@
 
 mod storm;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{Entry, Promises};
-use conclave_algorithms::detector::{Heartbeat, heartbeat, with};
+use conclave_algorithms::catalogue::{self, Entry, Promises};
+use conclave_algorithms::detector::{Heartbeat, Phi, heartbeat, phi, with};
 use conclave_algorithms::election::{
     Bully, ChangRoberts, ChangRobertsRepaired, Chubby, ZooKeeper, bully, chang_roberts,
     chang_roberts_repaired, chubby, zookeeper,
@@ -27,7 +28,7 @@ use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Seat, Start, Vi
 use conclave_observe::{Elections, Report, Time, Verdict};
 use conclave_sim::{
     Call, ChannelOrder, Crash, DetectorApplication, ElectionApplication, FaultPlan, Limits,
-    MutexApplication, Network, Setup, Stream, Workload, simulate,
+    MutexApplication, Network, Return, Setup, Stream, Workload, simulate,
 };
 use conclave_testkit::mutant::{
     Held, Holding, Nobody, Tamper, does, forgets, hears, held, loses, persists_nothing, put, says,
@@ -450,10 +451,17 @@ fn a_new_master_that_ignores_what_its_voters_have_loses_it() {
     chubby_catch(300, hears(alone), value_lost);
 }
 
+const LINES: [(&Entry, zookeeper::Watch); 2] = [
+    (&zookeeper::PLAIN, zookeeper::Watch::NextLower),
+    (&zookeeper::HERD, zookeeper::Watch::Lowest),
+];
+
 #[track_caller]
-fn zookeeper_catch(seeds: u64, tamper: impl Tamper<ZooKeeper> + 'static) {
-    let config = zookeeper::Config::new(TIMING.session(), zookeeper::Watch::NextLower);
-    storm_catch(&zookeeper::PLAIN, &config, seeds, tamper, two_in_a_term);
+fn zookeeper_catch(seeds: u64, tamper: &(impl Tamper<ZooKeeper> + 'static)) {
+    for (entry, watch) in LINES {
+        let config = zookeeper::Config::new(TIMING.session(), watch);
+        storm_catch(entry, &config, seeds, tamper.clone(), two_in_a_term);
+    }
 }
 
 #[test]
@@ -465,7 +473,7 @@ fn an_acknowledgement_that_is_not_persisted_is_given_twice() {
             }
         }
     });
-    zookeeper_catch(1_000, forgotten);
+    zookeeper_catch(1_000, &forgotten);
 }
 
 #[test]
@@ -476,15 +484,137 @@ fn who_acknowledges_two_claims_in_an_epoch_gives_it_two_leaders() {
         };
         done.iter().any(ack)
     };
-    zookeeper_catch(1_000, forgets(acknowledges));
+    zookeeper_catch(1_000, &forgets(acknowledges));
 }
 
 #[test]
 fn a_claim_that_no_majority_confirms_has_a_rival_in_its_epoch() {
     zookeeper_catch(
         1_000,
-        hears_thrice(|message: &_| matches!(message, zookeeper::Message::Ack(_))),
+        &hears_thrice(|message: &_| matches!(message, zookeeper::Message::Ack(_))),
     );
+}
+
+/// Whose session ends, in a line that is quiet.
+#[derive(Clone, Copy)]
+enum Victim {
+    /// The first in line, which leads. It stays dead.
+    Leader,
+    /// Another. It comes back, to the end of the line.
+    Bystander,
+}
+
+/// A mutant of the line itself. Acknowledgements see to it that no epoch has two leaders, whoever
+/// claims; the line, that somebody claims in the end, and nobody while the first in it lives.
+#[track_caller]
+fn line_catch(
+    (entry, watch): (&Entry, zookeeper::Watch),
+    victim: Victim,
+    tamper: impl Tamper<ZooKeeper> + 'static,
+    wrong: impl Fn(&Report) -> bool + Copy,
+) {
+    let run = |seed, config: &Holding<ZooKeeper>| {
+        let stream = &mut Stream::new(seed, "line");
+        let n = 3 + stream.below(4) as u32;
+        let view = entry.view_of(&View::dense(1, n)).unwrap();
+        let mut faults = FaultPlan::NONE;
+        let at = stream.between(Time::delays(40), Time::delays(80));
+        // Where all messages take 1, the first to ask is the first in line.
+        let process = match victim {
+            Victim::Leader => ProcessId(1),
+            Victim::Bystander => ProcessId(2 + stream.below(u64::from(n) - 1) as u32),
+        };
+        faults.crashes.push(Crash { process, at });
+        if let Victim::Bystander = victim {
+            let at = at + stream.between(Time(1), Time::delays(60));
+            faults.returns.push(Return { process, at });
+        }
+        let setup = Setup::<Held<ZooKeeper>> {
+            faults: &faults,
+            seed,
+            limits: Limits {
+                events: 100_000,
+                time: Time::delays(2_000),
+                patience: Time::delays(500),
+            },
+            promises: entry.promises,
+            check_invariants: false,
+            ..Setup::new(&view, config)
+        };
+        let until = faults.last_moment() + Time::delays(100);
+        let clients = entry.clients(&view);
+        let application = ElectionApplication::new(&view, clients, Vec::new(), until, seed);
+        simulate(&setup, application, &mut |_| {}).report
+    };
+    let config = zookeeper::Config::new(TIMING.session(), watch);
+    let passes = |seed, report: &Report| is_well(seed, report) && !wrong(report);
+    caught(1..=20, &config, tamper, run, wrong, passes);
+}
+
+/// More than one has led, though the first in line was never away.
+fn is_deposed(report: &Report) -> bool {
+    elections(report).per_term.terms() > 1
+}
+
+#[test]
+fn who_is_woken_and_claims_without_reading_its_place_deposes_a_leader_that_lives() {
+    use zookeeper::Message::{Gone, Place};
+    let believes = |message: &mut _| {
+        if let Gone(session) = *message {
+            *message = Place(session, zookeeper::Place { number: 0, watched: None });
+        }
+    };
+    line_catch(LINES[0], Victim::Bystander, hears(believes), is_deposed);
+}
+
+/// As in notes that have the line mirrored: its end is where one leads. Only who comes back, in a
+/// second session, is tampered with: at the start all are newcomers, and there is nobody to depose.
+#[test]
+fn where_the_highest_number_claims_every_newcomer_deposes_the_leader() {
+    use zookeeper::Message::{Create, Place};
+    let last_leads = does(|input: &Input<ZooKeeper>, done: &mut Vec<Effect<_>>| {
+        let Input::Message { message: Create(2..), .. } = input else { return };
+        for effect in done {
+            if let Effect::Send { message: Place(_, place), .. } = effect {
+                place.watched = None;
+            }
+        }
+    });
+    for line in LINES {
+        line_catch(line, Victim::Bystander, last_leads.clone(), is_deposed);
+    }
+}
+
+#[test]
+fn who_watches_nobody_takes_the_dead_leader_for_the_first_in_line_for_ever() {
+    use zookeeper::Message::{Place, Pong};
+    let never_looks = |message: &mut _| {
+        if let Place(_, place) | Pong(_, _, place) = message
+            && place.number > 1
+        {
+            place.watched = Some(1);
+        }
+    };
+    for line in LINES {
+        line_catch(line, Victim::Leader, hears(never_looks), stuck);
+    }
+}
+
+#[test]
+fn where_all_watch_the_lowest_a_death_wakes_all_of_them() {
+    #[derive(Clone)]
+    struct Herd;
+    impl Tamper<ZooKeeper> for Herd {
+        fn start(
+            &self,
+            start: Start<'_, zookeeper::Config, zookeeper::Stored>,
+            out: &mut Effects<ZooKeeper>,
+        ) -> ZooKeeper {
+            let config = zookeeper::Config { watch: zookeeper::Watch::Lowest, ..*start.config };
+            ZooKeeper::start(Start { config: &config, ..start }, out)
+        }
+    }
+    line_catch(LINES[0], Victim::Leader, Herd, |report| report.bandwidth.herd() > 1);
 }
 
 // Locks that are repaired after a crash.
@@ -601,15 +731,27 @@ fn an_install_that_forgets_the_holder_keeps_all_others_out_for_ever() {
     lock_catch(&central(), says::<CentralElectedByHeartbeat>(forgets), stuck);
 }
 
-// The detector.
+// Detectors.
+
+/// From when on one of three dies, and for how long after its death the others are watched.
+struct Watch {
+    death: Time,
+    watched: Time,
+}
 
 #[track_caller]
-fn detector_catch(tamper: impl Tamper<Heartbeat> + 'static, wrong: impl Fn(&Report) -> bool) {
-    fn of<P: Detector>(seed: u64, config: &P::Config) -> Report {
+fn detector_catch<P: Detector>(
+    config: &P::Config,
+    watch: &Watch,
+    tamper: impl Tamper<P> + 'static,
+    wrong: impl Fn(&Report) -> bool,
+) {
+    let run = |seed, config: &Holding<P>| {
         let view = View::dense(1, 3);
-        let crash = Crash { process: ProcessId(2), at: Time(seed * Time::DELAY.0) };
+        let at = watch.death + Time::delays(seed);
+        let crash = Crash { process: ProcessId(2), at };
         let faults = FaultPlan { crashes: vec![crash], ..FaultPlan::NONE };
-        let setup = Setup::<P> {
+        let setup = Setup::<Held<P>> {
             network: Network::Sync { bound: Time::DELAY },
             faults: &faults,
             seed,
@@ -617,10 +759,34 @@ fn detector_catch(tamper: impl Tamper<Heartbeat> + 'static, wrong: impl Fn(&Repo
             check_invariants: false,
             ..Setup::new(&view, config)
         };
-        simulate(&setup, DetectorApplication::new(Time::delays(80)), &mut |_| {}).report
-    }
-    let config = heartbeat::Config::new(&TIMING);
-    caught(1..=20, &config, tamper, of::<Held<Heartbeat>>, wrong, is_well);
+        let application = DetectorApplication::new(at + watch.watched);
+        simulate(&setup, application, &mut |_| {}).report
+    };
+    caught(1..=20, config, tamper, run, wrong, is_well);
+}
+
+#[track_caller]
+fn heartbeat_catch(tamper: impl Tamper<Heartbeat> + 'static, wrong: impl Fn(&Report) -> bool) {
+    let watch = Watch { death: Time::ZERO, watched: Time::delays(60) };
+    detector_catch(&heartbeat::Config::new(&TIMING), &watch, tamper, wrong);
+}
+
+/// What it has to learn it has learnt when one dies, and then there are 2 T to notice it.
+#[track_caller]
+fn phi_catch(tamper: impl Tamper<Phi> + 'static, wrong: impl Fn(&Report) -> bool) {
+    let beat = Time::of(TIMING.beat());
+    let watch = Watch { death: Time(5 * beat.0), watched: Time(2 * beat.0) };
+    detector_catch(&phi::Config::new(&TIMING), &watch, tamper, wrong);
+}
+
+fn suspects_the_living(report: &Report) -> bool {
+    report.verdict == Verdict::Violated && report.detection.as_ref().unwrap().wrong() > 0
+}
+
+/// A death goes unnoticed, and nobody was suspected who lived.
+fn misses_the_dead(report: &Report) -> bool {
+    let detection = report.detection.as_ref().unwrap();
+    report.verdict == Verdict::Violated && detection.wrong() == 0 && detection.missed().count() > 0
 }
 
 #[test]
@@ -633,7 +799,7 @@ fn who_suspects_after_t_alone_suspects_the_living() {
             }
         }
     });
-    detector_catch(hasty, |report| report.detection.as_ref().unwrap().wrong() > 0);
+    heartbeat_catch(hasty, suspects_the_living);
 }
 
 #[test]
@@ -643,8 +809,63 @@ fn who_never_suspects_misses_the_dead() {
             process.on(input, out);
         }
     };
-    detector_catch(trusting, |report| {
-        let detection = report.detection.as_ref().unwrap();
-        report.verdict == Verdict::Violated && detection.missed().count() == 2
-    });
+    heartbeat_catch(trusting, misses_the_dead);
+    let trusting = |process: &mut Phi, input, out: &mut Effects<Phi>| {
+        if !matches!(input, Input::Timer(phi::Timer::Silence(_))) {
+            process.on(input, out);
+        }
+    };
+    phi_catch(trusting, misses_the_dead);
+}
+
+/// Three beats that happened to be regular make it nervous.
+#[test]
+fn phi_without_a_least_deviation_suspects_the_living() {
+    #[derive(Clone)]
+    struct Nervous;
+    impl Tamper<Phi> for Nervous {
+        fn start(&self, start: Start<'_, phi::Config>, out: &mut Effects<Phi>) -> Phi {
+            let config = phi::Config { deviation_min: Duration::ZERO, ..*start.config };
+            Phi::start(Start { config: &config, ..start }, out)
+        }
+    }
+    phi_catch(Nervous, suspects_the_living);
+}
+
+/// It goes on allowing for what it allowed for at its start, when it knew nothing.
+#[test]
+fn phi_that_does_not_learn_from_beats_misses_the_dead_for_longer() {
+    let learns = |input: &Input<Phi>, _: &[_]| {
+        matches!(input, Input::Message { message: phi::Message::Beat, .. })
+    };
+    phi_catch(forgets(learns), misses_the_dead);
+}
+
+// No algorithm is without.
+
+/// A mutant of each algorithm that is not searched for one in `mutants.rs`.
+const MUTANTS: [(&Entry, fn()); 12] = [
+    (&central_elected::ENTRY, a_census_that_is_not_told_who_is_inside_lets_two_in),
+    (&token_ring_repaired::ENTRY, a_token_without_an_epoch_is_one_of_two),
+    (&chang_roberts::PLAIN, an_announcement_that_is_not_passed_on_leaves_the_others_waiting),
+    (&chang_roberts::SUPPRESS, an_announcement_that_is_not_passed_on_leaves_the_others_waiting),
+    (&chang_roberts::NAIVE, an_announcement_that_is_not_passed_on_leaves_the_others_waiting),
+    (
+        &chang_roberts_repaired::ENTRY,
+        a_repaired_ring_whose_detector_says_nothing_waits_for_the_dead,
+    ),
+    (&bully::ENTRY, a_bully_that_answers_only_on_calling_is_taken_for_dead),
+    (&chubby::ENTRY, a_vote_that_is_not_persisted_is_given_twice),
+    (&zookeeper::PLAIN, where_the_highest_number_claims_every_newcomer_deposes_the_leader),
+    (&zookeeper::HERD, where_the_highest_number_claims_every_newcomer_deposes_the_leader),
+    (&heartbeat::ENTRY, who_suspects_after_t_alone_suspects_the_living),
+    (&phi::ENTRY, phi_that_does_not_learn_from_beats_misses_the_dead_for_longer),
+];
+
+#[test]
+fn every_election_every_detector_and_every_repaired_lock_has_a_mutant() {
+    let locks = catalogue::MUTEXES.iter().filter(|entry| entry.needs.synchrony);
+    let all = locks.chain(catalogue::ELECTIONS).chain(catalogue::DETECTORS);
+    let all: BTreeSet<_> = all.map(|entry| entry.name).collect();
+    assert_eq!(MUTANTS.iter().map(|(entry, _)| entry.name).collect::<BTreeSet<_>>(), all);
 }

@@ -7,6 +7,7 @@
 
 mod checked;
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -100,6 +101,16 @@ fn whoever_lets_go_before_it_leaves_lets_another_in() {
     for entry in live() {
         assert_eq!(catch_two(entry, LetsGoTooSoon), Some(TWO_HOLDERS), "{}", entry.name);
     }
+}
+
+/// What is not live is not among those. Who needs synchrony is in `election_mutants.rs`.
+#[test]
+fn every_lock_that_needs_no_synchrony_has_a_mutant() {
+    let others: [(&Entry, fn()); 1] =
+        [(&maekawa::plain::ENTRY, a_voter_that_forgets_its_vote_lets_two_in)];
+    let found = live().chain(others.map(|(entry, _)| entry)).map(|entry| entry.name);
+    let all = catalogue::MUTEXES.iter().filter(|entry| !entry.needs.synchrony);
+    assert_eq!(found.collect::<BTreeSet<_>>(), all.map(|entry| entry.name).collect());
 }
 
 /// Never sends one kind of message.
