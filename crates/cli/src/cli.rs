@@ -51,7 +51,7 @@ The lab:
   conclave voting-sets grid -n 36               who votes for whom
 
 Exit codes of the lab: 0 ok, 2 bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14
-budget, 15 vacuous. Those of locks are in `conclave lock --help`.";
+budget, 15 vacuous, 74 the output cannot be written. Those of locks are in `conclave lock --help`.";
 
 const LOCK_EXAMPLES: &str = "Examples:
   conclave lock nightly -- ./backup.sh --full
@@ -490,7 +490,14 @@ pub struct TraceArgs {
 pub const MEMBERS_MAX: u32 = 100_000;
 
 fn id(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| "an id is a whole number, e.g. 3".to_owned())
+    let text = text.trim();
+    text.parse().map_err(|_| {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        match is_number {
+            true => format!("ids are from 0 to {}", u32::MAX - 1),
+            false => "an id is a whole number, e.g. 3".to_owned(),
+        }
+    })
 }
 
 /// `3`, at the start, or `3@20ms`.

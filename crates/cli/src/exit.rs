@@ -1,5 +1,6 @@
 //! What a command tells the program that called it.
 
+use std::fmt;
 use std::process::ExitCode;
 
 use conclave_observe::Verdict;
@@ -19,6 +20,9 @@ pub const USAGE: u8 = 64;
 /// The engine cannot be used.
 pub const UNAVAILABLE: u8 = 69;
 
+/// The output, or a file, could not be written to its end, as sysexits(3) has it.
+pub const UNWRITTEN: u8 = 74;
+
 /// The lock was lost while the command ran.
 pub const LOST: u8 = 75;
 
@@ -31,8 +35,21 @@ pub const NOT_FOUND: u8 = 127;
 /// Ctrl-C came first, as shells have it.
 pub const INTERRUPTED: u8 = 130;
 
+/// Nobody read the output any more before there was a verdict: what a shell says of SIGPIPE.
+pub const BROKEN_PIPE: u8 = 141;
+
 /// A search found nothing wrong, but something that a proof rests on never happened.
 pub const VACUOUS: u8 = 15;
+
+/// What could not be written, to its end: no fault of whoever asked for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unwritten(pub String);
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write {}", self.0)
+    }
+}
 
 /// The exit code of a verdict, the same for all commands of the lab.
 pub const fn code(verdict: Verdict) -> u8 {

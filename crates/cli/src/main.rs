@@ -20,12 +20,22 @@ fn main() -> ExitCode {
     };
     match commands::execute(&command) {
         Ok(code) => code,
-        // Whoever reads the output has seen enough: `conclave ... | head` is no error.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        // Who follows something goes on until nobody reads any more, which is no error.
+        Err(error) if is_broken_pipe(&error) && is_service() => ExitCode::SUCCESS,
+        // What came of it is not known here: it must not look as if all were well.
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::BROKEN_PIPE),
         // Of the commands that hold locks, what fails so late is the output.
         Err(error) if is_service() => {
             anstream::eprintln!("conclave: cannot write the output: {error:#}");
             ExitCode::from(exit::UNAVAILABLE)
+        }
+        Err(error) if error.is::<exit::Unwritten>() => {
+            anstream::eprintln!("conclave: {error:#}");
+            ExitCode::from(exit::UNWRITTEN)
+        }
+        Err(error) if is_output(&error) => {
+            anstream::eprintln!("conclave: cannot write the output: {error:#}");
+            ExitCode::from(exit::UNWRITTEN)
         }
         Err(error) => refuse(&format!("{error:#}")),
     }
@@ -68,6 +78,11 @@ fn refuse_usage(error: &clap::Error) -> ExitCode {
         .map(|line| line.trim_start_matches("error: "))
         .collect();
     refuse(&format!("{}; try --help", said.join(" ").replace(" tip: ", "; ")))
+}
+
+/// Whether that is an error of the standard output: all others say which file they are of.
+fn is_output(error: &anyhow::Error) -> bool {
+    error.chain().count() == 1 && error.is::<std::io::Error>()
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

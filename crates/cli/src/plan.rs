@@ -43,7 +43,7 @@ pub struct Plan {
     /// How long holders stay in.
     pub hold: Time,
     /// Who calls an election, and when.
-    pub calls: Vec<(ProcessId, Time)>,
+    pub calls: Calls,
     /// An election or a detector goes on at least until then.
     pub until: Time,
     /// The mean time between what each process asks of the value that leaders keep, if anything.
@@ -65,6 +65,9 @@ pub struct Plan {
     /// Whether every process is asked for its invariants after every step.
     pub check_invariants: bool,
 }
+
+/// Who calls an election, and when.
+pub type Calls = Vec<(ProcessId, Time)>;
 
 /// A plan that was carried out.
 #[derive(Clone, Debug)]
@@ -347,6 +350,22 @@ impl Done {
             repeats_from: None,
         };
         Trace { header, records }
+    }
+
+    /// Who called an election and when; and who was to, and did not. An application dies with its
+    /// process, and what it had still to do with it.
+    pub fn calls(&self) -> (Calls, Calls) {
+        let end = self.outcome.report.end;
+        let FaultPlan { dead, crashes, pauses, .. } = &self.plan.faults;
+        let has_died = |id: ProcessId, by: Time| {
+            dead.contains(&id) || crashes.iter().any(|it| it.process == id && it.at <= by)
+        };
+        self.plan.calls.iter().partition(|&&(id, at)| {
+            // Whoever is paused calls when it goes on.
+            let pause = pauses.iter().find(|it| it.process == id && it.from <= at && at < it.until);
+            let calls_at = pause.map_or(at, |pause| pause.until);
+            calls_at <= end && !has_died(id, calls_at)
+        })
     }
 
     /// The network, as it is written on the command line or in the trace.

@@ -13,6 +13,9 @@ pub fn reason(done: &Done) -> String {
     if let Some(judged) = judged(report, done.plan.entry.promises.ordering(), id) {
         return judged;
     }
+    if let Some(words) = uncalled(done) {
+        return words;
+    }
     let diagnosis = done.outcome.diagnosis.as_ref();
     let words = diagnosis.map_or_else(|| ended(report, id), |diagnosis| diagnosis.sentence(id));
     match minority(done) {
@@ -22,6 +25,19 @@ pub fn reason(done: &Done) -> String {
         }
         None => words,
     }
+}
+
+/// Why nobody was elected, if it is that all who were to call had died by then.
+fn uncalled(done: &Done) -> Option<String> {
+    let report = &done.outcome.report;
+    let is_over = report.verdict == Verdict::Ok && report.elections.as_ref()?.decisions == 0;
+    let (came, never) = done.calls();
+    if !is_over || !came.is_empty() || never.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = never.iter().map(|(id, _)| id.to_string()).collect();
+    let were = plural(never.len() as u64, "was", "were");
+    Some(format!("nobody was elected: {} {were} to call, and had died by then", names.join(", ")))
 }
 
 /// How many are up of how many, if they are too few to elect anybody.
@@ -158,6 +174,7 @@ pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
     }
     if let Some(detection) = report.detection.as_ref().filter(|_| report.verdict == Verdict::Ok) {
         return match detection.deaths() {
+            _ if is_nobody_left(report) => "nobody is left who could notice a death".into(),
             0 => "nobody died, and nobody was suspected".into(),
             _ => "every death was noticed, and nobody else was suspected".into(),
         };
@@ -175,6 +192,11 @@ pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
         }
         _ => still_waiting(report),
     }
+}
+
+/// Whether all are down in the end.
+pub fn is_nobody_left(report: &Report) -> bool {
+    report.crashed.iter().all(Option::is_some)
 }
 
 fn ended_election(

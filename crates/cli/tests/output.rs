@@ -1,8 +1,9 @@
 //! What the commands give to programs: JSON with the promised keys, traces that can be read again,
 //! pictures that hold what the trace holds.
 
+use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use conclave_algorithms::catalogue::{self, MUTEXES};
 use conclave_cli::plan::Plan;
@@ -234,5 +235,178 @@ fn explained_runs_name_the_rule_of_every_step() {
             );
             assert_eq!(is_step, !record.rules.is_empty(), "{}: {record:?}", entry.name);
         }
+    }
+}
+
+/// With its output going there.
+fn conclave_to(words: &str, stdout: impl Into<Stdio>) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+    let command = command.args(words.split_whitespace()).stdout(stdout).stderr(Stdio::piped());
+    command.spawn().unwrap().wait_with_output().unwrap()
+}
+
+#[test]
+fn a_reader_who_stops_early_changes_nothing_about_the_exit_code_and_the_files() {
+    let violated = "run token-ring-repaired -n 4 --network exponential:5ms --hold 30ms";
+    let picture = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("unread.svg");
+    let _ = std::fs::remove_file(&picture);
+    for (words, code) in [
+        (violated.into(), Some(10)),
+        (format!("{violated} --json"), Some(10)),
+        (format!("{violated} --explain"), Some(10)),
+        (format!("run maekawa-plain -n 3 --svg {}", picture.display()), Some(11)),
+        ("run lamport -n 3".into(), Some(0)),
+        ("table -n 2".into(), Some(0)),
+        ("sweep --runs 1 --bounds 5ms --thresholds 8".into(), Some(0)),
+        ("algorithms".into(), Some(0)),
+        ("voting-sets grid".into(), Some(0)),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = conclave_to(&words, writer);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*said), (code, ""), "{words}");
+    }
+    assert!(std::fs::read_to_string(picture).unwrap().starts_with("<svg"));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_ne!(conclave_to("check maekawa-plain", writer).status.code(), Some(0));
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named_and_is_no_bad_input() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let no_space = "No space left on device (os error 28)";
+    for words in ["run lamport -n 3", "run lamport --json", "table -n 2", "check central -n 2"] {
+        let output = conclave_to(words, full());
+        let said = String::from_utf8_lossy(&output.stderr);
+        let line = format!("conclave: cannot write the output: {no_space}\n");
+        assert_eq!((output.status.code(), &*said), (Some(74), &*line), "{words}");
+    }
+    let output = conclave("run lamport -n 3 --trace /dev/full");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = format!("conclave: cannot write /dev/full: {no_space}\n");
+    assert_eq!((output.status.code(), &*said), (Some(74), &*line));
+}
+
+#[test]
+fn what_is_told_of_a_death_at_the_start_is_not_that_it_crashes() {
+    let words = "run bully --ids 3,5,6,12,32,80 --dead 80 --initiators 6 --explain";
+    let told = String::from_utf8(conclave(words).stdout).unwrap();
+    assert!(told.contains("0  80  is DOWN FROM THE START\n"), "{told}");
+    assert!(told.contains("0   6  calls an election: it asks all larger ones\n"), "{told}");
+    assert!(!told.contains("CRASHES"), "{told}");
+    let crashed = conclave("run heartbeat -n 2 --crash 1@0ms --explain").stdout;
+    assert!(String::from_utf8(crashed).unwrap().contains("1  CRASHES"), "it was up before");
+}
+
+#[test]
+fn where_all_are_down_nobody_is_said_to_have_noticed() {
+    let told = String::from_utf8(conclave("run heartbeat -n 3 --dead 1,2,3").stdout).unwrap();
+    for line in [
+        "verdict       ok: nobody is left who could notice a death\n",
+        "detected      nobody was left to notice\n",
+        "missed        nobody was left to notice\n",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+}
+
+#[test]
+fn no_algorithm_has_more_kinds_of_messages_than_a_picture_has_looks() {
+    for entry in catalogue::all() {
+        assert!(entry.kinds.len() <= conclave_diagram::LOOKS, "{}", entry.name);
+    }
+}
+
+/// A run by a scenario of these lines: its exit code, and what it said.
+fn by_scenario(algorithm: &str, lines: &str) -> (Option<i32>, String) {
+    let name =
+        format!("{algorithm}-{}.scenario", lines.replace(|c: char| !c.is_alphanumeric(), "-"));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, lines).unwrap();
+    let output = conclave(&format!("run {algorithm} --scenario {}", path.display()));
+    let said = if output.status.code() == Some(2) { output.stderr } else { output.stdout };
+    (output.status.code(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+fn a_scenario_need_not_call_where_nobody_has_to() {
+    for algorithm in ["heartbeat", "phi", "chubby", "zookeeper", "zookeeper-herd"] {
+        let (code, said) = by_scenario(algorithm, "n 3\ncrash 2@5ms");
+        assert_eq!(code, Some(0), "{algorithm}: {said}");
+        assert!(!said.contains("called by"), "{algorithm}: {said}");
+    }
+    let (code, said) = by_scenario("chubby", "n 3\ncall 2@0ms");
+    assert!(code == Some(0) && said.contains("called by 2"), "{said}");
+}
+
+#[test]
+fn a_scenario_says_nothing_in_vain() {
+    for (algorithm, lines, says) in [
+        ("bully", "n 3", "nobody calls an election; add a line like: call 3@0ms"),
+        ("chang-roberts-repaired", "n 3", "nobody calls an election; add a line like"),
+        ("lamport", "n 3", "nobody asks for the lock; add a line like: request 3@0ms"),
+        ("heartbeat", "n 3\ncall 2@0ms", "heartbeat elects nobody; leave `call` out of the"),
+        ("heartbeat", "n 3\nrequest 2@0ms", "heartbeat is no mutual exclusion; leave `request`"),
+        ("bully", "n 3\ncall 1@0ms\nholder 2", "bully is no mutual exclusion; leave `holder`"),
+        ("bully", "n 3\ncall 1@0ms\nclock 1 5", "bully is no mutual exclusion; leave `clock`"),
+        ("phi", "n 3\nhold 2ms", "phi is no mutual exclusion; leave `hold`"),
+        ("central", "request 1@0ms\nclock 1 5", "central has no logical clock; leave `clock`"),
+    ] {
+        let (code, said) = by_scenario(algorithm, lines);
+        assert_eq!(code, Some(2), "{algorithm}, {lines:?}: {said}");
+        assert!(said.starts_with(&format!("conclave: {says}")), "{algorithm}, {lines:?}: {said}");
+        assert_eq!(said.lines().count(), 1);
+    }
+}
+
+#[test]
+fn who_is_dead_from_the_start_may_call_once_it_is_back() {
+    let words = "run bully --dead 5 --return 5@5ms --initiators 5@";
+    assert_eq!(conclave(&format!("{words}40ms")).status.code(), Some(0));
+    assert_eq!(conclave(&format!("{words}5ms")).status.code(), Some(0));
+    let early = conclave(&format!("{words}4ms"));
+    let says = "conclave: --initiators: process 5 is not back at 4ms; let it call later\n";
+    assert_eq!(String::from_utf8(early.stderr).unwrap(), says);
+    let lines = "n 5\ndead 5\nreplace 5@5ms\ncall 5@";
+    assert_eq!(by_scenario("bully", &format!("{lines}9ms")).0, Some(0));
+    let (code, said) = by_scenario("bully", &format!("{lines}1ms"));
+    assert_eq!((code, said.starts_with("conclave: call: process 5 is not back")), (Some(2), true));
+}
+
+#[test]
+fn a_call_that_never_came_is_told_and_its_caller_called_nothing() {
+    let words = "run bully -n 5 --initiators 1@5ms --crash 1@2ms";
+    let told = String::from_utf8(conclave(words).stdout).unwrap();
+    for line in [
+        "bully, 5 processes, network unit, called by nobody, seed 1\n",
+        "verdict       ok: nobody was elected: 1 was to call, and had died by then\n",
+        "call          1@5ms NEVER CAME: 1 had died by then, or the run was over\n",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    let run = parsed(&format!("{words} --json"));
+    assert_eq!(
+        (&run["initiators"], &run["never_called"]),
+        (&serde_json::json!([]), &serde_json::json!([1]))
+    );
+    // Who is paused calls when it goes on; who died before that does not.
+    for (fault, came) in [
+        ("--pause 2@1ms..30ms", vec![1, 2]),
+        ("--pause 2@1ms..30ms --crash 2@20ms", vec![1]),
+        ("--crash 2@4ms", vec![1, 2]),
+        ("--crash 2@3ms", vec![1]),
+    ] {
+        let run = parsed(&format!("run bully -n 3 --initiators 1@0ms,2@3ms {fault} --json"));
+        assert_eq!(run["initiators"], serde_json::json!(came), "{fault}");
+    }
+}
+
+#[test]
+fn a_number_that_is_no_id_is_answered_with_the_range() {
+    for words in ["run lamport --ids 1,4294967296", "run bully --dead 99999999999"] {
+        let said = String::from_utf8(conclave(words).stderr).unwrap();
+        assert!(said.contains("ids are from 0 to 4294967294"), "{said}");
     }
 }

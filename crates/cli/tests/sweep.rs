@@ -171,3 +171,14 @@ fn bad_input_is_answered_in_one_line_and_code_2() {
         assert!(said.starts_with("conclave: ") && !said.contains("panicked"), "{words}: {said}");
     }
 }
+
+#[test]
+fn what_was_never_noticed_is_in_the_picture_too() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("missed.svg");
+    let words = "sweep --runs 3 --bounds 900ms,5ms --thresholds 8 --svg";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+    assert!(command.args(words.split(' ')).arg(&path).output().unwrap().status.success());
+    let picture = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(picture.matches(">D=900: 12 of 12 missed<").count(), 2, "one in each panel");
+    assert!(picture.contains(">right of it: no death was noticed<"));
+}

@@ -80,7 +80,7 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
     bars::label_clashes(&scene.clashes, &mut placer);
     plan.label(&scene.waits, &frame, &mut placer);
     lifelines::label_marks(&history, &scene.marks, &frame, &mut placer);
-    bars::label_fences(&scene.bars, &mut placer);
+    bars::label_fences(&scene.bars, &scene.folds, &mut placer);
     notes::label(trace, &scene.marks, &mut placer);
     bands::label(trace, &scene.bands, &mut placer);
     arrows::label(trace, &scene.arrows, &mut placer);

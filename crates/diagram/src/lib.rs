@@ -32,6 +32,8 @@ mod svg;
 mod text;
 mod window;
 
+pub use style::LOOKS;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 

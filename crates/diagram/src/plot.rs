@@ -1,7 +1,8 @@
 //! Figures of many runs as curves: one panel beside the other, with the same axes.
 //!
 //! Both axes are logarithmic, because what is traded for what differs by orders of magnitude. What
-//! never happened has a row of its own below the plot, as a logarithm has no place for zero.
+//! never happened has a row of its own below the plot, as a logarithm has no place for zero; and
+//! what has no place across, because it never came to its end, a column of its own at the right.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -28,6 +29,10 @@ pub struct Plot {
     pub across: String,
     /// What the vertical axis is, with its unit.
     pub up: String,
+    /// What it means that a value has no place across.
+    pub beyond: String,
+    /// What the ring around a marker means.
+    pub ringed: String,
     /// From left to right.
     pub panels: Vec<Panel>,
     /// Lines below the picture; long ones are wrapped.
@@ -55,12 +60,14 @@ pub struct Curve {
 /// A point of a curve.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Value {
-    /// How far to the right, in millionths of the axis' unit.
-    pub across: u64,
+    /// How far to the right, in millionths of the axis' unit; `None` if it is beyond all numbers.
+    pub across: Option<u64>,
     /// How far up, in millionths of the axis' unit.
     pub up: u64,
     /// What is written beside it.
     pub label: String,
+    /// Whether there is something to it that the plot's [`Plot::ringed`] says.
+    pub is_ringed: bool,
 }
 
 /// The size of a panel's plot.
@@ -72,9 +79,13 @@ const NUMBERS: Px = px(64);
 const PAD: Px = px(34);
 /// How high the row for zero is.
 const ZERO_ROW: Px = px(94);
+/// How wide the column is for what is beyond all numbers.
+const BEYOND_COLUMN: Px = px(54);
+/// How far a ring is from the middle of its marker.
+const RING_HALF: Px = px(10);
 /// A label that far from its point is joined to it by a line.
 const FAR: Px = px(22);
-/// The line above the row for zero.
+/// The line above the row for zero, and the one beside the column for what is beyond.
 const ABOVE_ZERO: &str = r##"stroke="#999" stroke-width="1.2" stroke-dasharray="3 4""##;
 /// The line from a label to its point.
 const LEADER: &str = r##"stroke="#999" stroke-width="0.8""##;
@@ -115,7 +126,7 @@ pub fn plot(plot: &Plot) -> String {
         };
         for (index, curve) in curves() {
             self::curve(index, curve, &places(curve), &mut pen);
-            reserve(&places(curve), &mut placer);
+            reserve(curve, &places(curve), &mut placer);
         }
         // The last lies on top, so its points have the first choice.
         for (index, curve) in curves().rev() {
@@ -151,8 +162,10 @@ fn description(plot: &Plot) -> String {
     for panel in &plot.panels {
         for curve in &panel.curves {
             words.push_str(&format!(" {}, {}:", panel.title, curve.name));
-            for Value { across, up, label } in &curve.points {
-                words.push_str(&format!(" {label} at {}, {};", number(*across), number(*up)));
+            for Value { across, up, label, is_ringed } in &curve.points {
+                let across = across.map_or_else(|| plot.beyond.clone(), number);
+                let ringed = if *is_ringed { " (ringed)" } else { "" };
+                words.push_str(&format!(" {label} at {across}, {}{ringed};", number(*up)));
             }
         }
     }
@@ -169,6 +182,8 @@ struct Axes {
     across: Scale,
     up: Scale,
     has_zero: bool,
+    has_beyond: bool,
+    has_rings: bool,
 }
 
 impl Axes {
@@ -176,8 +191,17 @@ impl Axes {
         let points =
             || plot.panels.iter().flat_map(|panel| &panel.curves).flat_map(|it| &it.points);
         let up = Scale::of(points().map(|value| value.up), &[1]);
+        let across = Scale::of(points().filter_map(|value| value.across), &[1, 2, 5]);
         let has_zero = points().any(|value| value.up == 0);
-        Self { across: Scale::of(points().map(|value| value.across), &[1, 2, 5]), up, has_zero }
+        let has_beyond = points().any(|value| value.across.is_none());
+        let has_rings = points().any(|value| value.is_ringed);
+        Self { across, up, has_zero, has_beyond, has_rings }
+    }
+
+    /// Where the values are that have a place across.
+    fn numbered(&self, area: &Area) -> Area {
+        let right = if self.has_beyond { area.right - BEYOND_COLUMN } else { area.right };
+        Area { right, ..*area }
     }
 
     /// Where the values above zero are.
@@ -190,6 +214,7 @@ impl Axes {
     }
 
     fn x(&self, across: u64, area: &Area) -> Px {
+        let area = self.numbered(area);
         area.left + PAD + self.across.place(across, area.width() - PAD * 2)
     }
 
@@ -202,7 +227,9 @@ impl Axes {
     }
 
     fn place(&self, value: &Value, area: &Area) -> Point {
-        Point::new(self.x(value.across, area), self.y(value.up, area))
+        let beyond = area.right - BEYOND_COLUMN.half();
+        let x = value.across.map_or(beyond, |across| self.x(across, area));
+        Point::new(x, self.y(value.up, area))
     }
 
     fn draw(&self, area: &Area, pen: &mut Pen) {
@@ -223,13 +250,26 @@ impl Axes {
             let (left, right) = (Point::new(area.left, y), Point::new(area.right, y));
             pen.line(left, right, ABOVE_ZERO);
         }
+        if self.has_beyond {
+            let [top, bottom] = self.beside(area);
+            pen.line(top, bottom, ABOVE_ZERO);
+        }
         pen.rect("panel", area, r##"fill="none" stroke="#555" stroke-width="1.2""##);
+    }
+
+    /// The line between what has a place across and what has none.
+    fn beside(&self, area: &Area) -> [Point; 2] {
+        let x = self.numbered(area).right;
+        [Point::new(x, area.top), Point::new(x, area.bottom)]
     }
 
     fn label(&self, area: &Area, placer: &mut Placer) {
         if self.has_zero {
             let y = self.positive(area).bottom;
             placer.take_line(&[Point::new(area.left, y), Point::new(area.right, y)], px(2));
+        }
+        if self.has_beyond {
+            placer.take_line(&self.beside(area), px(2));
         }
         for &tick in &self.across.ticks {
             let center = Point::new(self.x(tick, area), area.bottom + px(16));
@@ -332,21 +372,33 @@ fn line_look(index: usize) -> String {
 fn curve(index: usize, curve: &Curve, places: &[Point], pen: &mut Pen) {
     draw!(pen, r#"<g class="curve">"#);
     pen.titled(&curve.name);
-    let stops: Vec<String> =
-        places.iter().map(|place| format!("{} {}", place.x, place.y)).collect();
+    let joined = curve.points.iter().zip(places).filter(|(value, _)| value.across.is_some());
+    let stops: Vec<String> = joined.map(|(_, place)| format!("{} {}", place.x, place.y)).collect();
     if stops.len() > 1 {
         pen.path("line", &format!("M{}", stops.join(" L")), &line_look(index));
     }
-    for &place in places {
+    for (value, &place) in curve.points.iter().zip(places) {
         marker(index, place, pen);
+        if value.is_ringed {
+            ring(place, pen);
+        }
     }
     pen.close("g");
 }
 
-fn reserve(places: &[Point], placer: &mut Placer) {
-    placer.take_arrow(places, px(2));
-    for &place in places {
-        placer.take(Room::square(place, MARKER_HALF));
+/// Around a marker about which there is something to say.
+fn ring(place: Point, pen: &mut Pen) {
+    let look = format!(r#"fill="none" stroke="{}" stroke-width="1.4""#, style::ALARM);
+    pen.shape("ring", Shape::Dot, place, RING_HALF, &look);
+}
+
+fn reserve(curve: &Curve, places: &[Point], placer: &mut Placer) {
+    let points = || curve.points.iter().zip(places);
+    let joined = points().filter(|(value, _)| value.across.is_some());
+    placer.take_arrow(&joined.map(|(_, &place)| place).collect::<Vec<_>>(), px(2));
+    for (value, &place) in points() {
+        let half = if value.is_ringed { RING_HALF } else { MARKER_HALF };
+        placer.take(Room::square(place, half));
     }
 }
 
@@ -363,7 +415,8 @@ fn label_points(
     // Those of neighbouring curves on different sides, where both are in a row.
     let side = if index.is_multiple_of(2) { 1 } else { -1 };
     for (value, place) in curve.points.iter().zip(places) {
-        let wide = text::width(&value.label, style::SMALL).half() + px(8);
+        let ring = if value.is_ringed { RING_HALF - MARKER_HALF } else { Px::ZERO };
+        let wide = text::width(&value.label, style::SMALL).half() + px(8) + ring;
         let around = [
             (0, wide, px(-8)),
             (2, wide, Px::ZERO),
@@ -386,12 +439,18 @@ fn label_points(
             (70, Px::ZERO, px(-56)),
             (72, Px::ZERO, px(56)),
         ];
-        let labels = around.map(|(price, dx, dy)| {
-            let center = Point::new(place.x + dx, place.y + dy * side);
+        // A column at the edge is narrower than most words: they end where it does.
+        let to_edge = area.right - px(6) - wide + px(8) - place.x;
+        let at_edge = [-20, 20, -36, 36].map(|dy| (1, to_edge, px(dy)));
+        let at_edge = at_edge.into_iter().filter(|_| value.across.is_none());
+        let labels = around.into_iter().chain(at_edge).map(|(price, dx, dy)| {
+            let away = if dy < Px::ZERO { -ring } else { ring };
+            let away = if dx == Px::ZERO { away } else { Px::ZERO };
+            let center = Point::new(place.x + dx, place.y + (dy + away) * side);
             let label = value.label.clone();
             (price, Label::centred(LabelRole::Curve(look_of(index)), label, style::SMALL, center))
         });
-        let is_put = placer.put_best(labels.into_iter().filter(|(_, label)| {
+        let is_put = placer.put_best(labels.filter(|(_, label)| {
             let ((left, right), (top, bottom)) = (label.room.sides(), label.room.ends());
             left >= area.left && right <= area.right && top >= area.top && bottom <= area.bottom
         }));
@@ -414,7 +473,16 @@ fn far_end(label: &Label, place: Point) -> Option<Point> {
     is_far.then(|| Point::new(place.x.max(left + px(4)).min(right - px(4)), y))
 }
 
-/// What the curves and the line above zero are; returns how far down it got.
+/// What a line of the legend explains.
+#[derive(Clone, Copy)]
+enum Sample {
+    Curve(usize),
+    Zero,
+    Beyond,
+    Ring,
+}
+
+/// What the curves, the lines between them and the rings are; returns how far down it got.
 fn legend(
     plot: &Plot,
     axes: &Axes,
@@ -424,22 +492,33 @@ fn legend(
 ) -> Px {
     let names = plot.panels.iter().max_by_key(|panel| panel.curves.len());
     let names = names.map(|panel| &panel.curves[..]).unwrap_or_default();
-    let curves = names.iter().enumerate().map(|(index, curve)| (Some(index), curve.name.clone()));
-    let below = axes.has_zero.then(|| (None, BELOW_IT.into()));
+    let curves = names.iter().enumerate();
+    let curves = curves.map(|(index, curve)| (Sample::Curve(index), curve.name.clone()));
+    let others = [
+        axes.has_zero.then(|| (Sample::Zero, BELOW_IT.into())),
+        axes.has_beyond.then(|| (Sample::Beyond, format!("right of it: {}", plot.beyond))),
+        axes.has_rings.then(|| (Sample::Ring, plot.ringed.clone())),
+    ];
     let begin = style::MARGIN + px(22) + NUMBERS;
     let mut x = begin;
-    for (index, words) in curves.chain(below) {
+    for (sample, words) in curves.chain(others.into_iter().flatten()) {
         let wide = SAMPLE + px(8) + text::width(&words, style::CAPTION);
         if x > begin && x + wide > width {
             (x, y) = (begin, y + px(24));
         }
         let (start, end) = (Point::new(x, y), Point::new(x + SAMPLE, y));
-        match index {
-            Some(index) => {
+        let middle = start.towards(end, 50);
+        match sample {
+            Sample::Curve(index) => {
                 pen.line(start, end, &line_look(index));
-                marker(index, start.towards(end, 50), pen);
+                marker(index, middle, pen);
             }
-            None => pen.line(start, end, ABOVE_ZERO),
+            Sample::Zero => pen.line(start, end, ABOVE_ZERO),
+            Sample::Beyond => {
+                let ends = [-10, 10].map(|dy| Point::new(middle.x, middle.y + px(dy)));
+                pen.line(ends[0], ends[1], ABOVE_ZERO);
+            }
+            Sample::Ring => ring(middle, pen),
         }
         let start = Point::new(end.x + px(8), y);
         placer.put(Label::beginning(LabelRole::Legend, words, style::CAPTION, start));

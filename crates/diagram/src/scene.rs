@@ -13,6 +13,7 @@ use conclave_observe::{LossCause, MessageId, Side, Time};
 
 use crate::Options;
 use crate::geometry::{Area, Direction, Point, Px, Room};
+use crate::style;
 
 /// A picture.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -310,6 +311,15 @@ pub struct Fold {
     pub left: Px,
     /// Where it ends.
     pub right: Px,
+}
+
+impl Fold {
+    /// Where the strip begins and ends that is torn out of the picture, its teeth included: nothing
+    /// is to be seen there of what it crosses.
+    pub fn tear(&self) -> (Px, Px) {
+        let middle = (self.left + self.right).half();
+        (middle - style::TEAR_HALF - style::TOOTH, middle + style::TEAR_HALF + style::TOOTH)
+    }
 }
 
 /// A process says that it waits for another.

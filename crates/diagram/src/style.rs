@@ -37,6 +37,10 @@ pub(crate) const HEAD: Px = px(11);
 pub(crate) const HEAD_HALF: Px = px(4);
 /// What a folded stretch is drawn as.
 pub(crate) const FOLD: Px = px(76);
+/// Half the width of the strip that is torn out of its middle.
+pub(crate) const TEAR_HALF: Px = px(7);
+/// How far the edges of that strip go to and fro.
+pub(crate) const TOOTH: Px = px(3);
 /// Half the size of a cross that means a crash.
 pub(crate) const CRASH_HALF: Px = px(9);
 /// Half the size of a cross that means a loss.
@@ -69,8 +73,11 @@ const fn kind(stroke: &'static str, dashes: &'static str, tenths: i64) -> KindSt
     KindStyle { stroke, dashes, width: Px::tenths(tenths) }
 }
 
+/// So many kinds of messages look different; what comes after them begins again.
+pub const LOOKS: usize = 12;
+
 /// No two have the same dashes but the first and the fifth, of which one is far lighter.
-const KINDS: [KindStyle; 8] = [
+const KINDS: [KindStyle; LOOKS] = [
     kind("#1a1a1a", "", 15),
     kind("#1f5fa8", "8 4", 16),
     kind("#a34700", "2 3", 19),
@@ -79,6 +86,10 @@ const KINDS: [KindStyle; 8] = [
     kind("#6b3fa0", "16 5", 16),
     kind("#7a5c00", "5 3 2 3 2 3", 17),
     kind("#777", "4 6", 20),
+    kind("#0f6f78", "14 3 4 3 4 3", 16),
+    kind("#94205f", "1 6", 26),
+    kind("#465a9c", "22 4 6 4", 16),
+    kind("#5a4632", "6 2", 15),
 ];
 
 /// The colour of messages that are the background of others.

@@ -177,7 +177,8 @@ fn bar(kind: BarKind, area: &Area, plot: Option<&Area>, pen: &mut Pen) {
 fn tear(fold: &Fold, plot: &Area, pen: &mut Pen) {
     let middle = (fold.left + fold.right).half();
     let top = plot.top - px(2);
-    let edges = [middle - px(7), middle + px(7)].map(|x| zigzag(x, top, plot.bottom + px(8)));
+    let edges = [middle - style::TEAR_HALF, middle + style::TEAR_HALF];
+    let edges = edges.map(|x| zigzag(x, top, plot.bottom + px(8)));
     let [there, back] = edges;
     let outline: Vec<&str> = there.iter().chain(back.iter().rev()).map(String::as_str).collect();
     let outline = format!("M{} Z", outline.join(" L"));
@@ -192,7 +193,7 @@ fn zigzag(x: Px, top: Px, bottom: Px) -> Vec<String> {
     let teeth = (bottom - top).holds(px(9));
     (0..=teeth)
         .map(|tooth| {
-            let aside = if tooth % 2 == 0 { px(-3) } else { px(3) };
+            let aside = if tooth % 2 == 0 { -style::TOOTH } else { style::TOOTH };
             format!("{} {}", x + aside, top + px(9) * tooth)
         })
         .collect()

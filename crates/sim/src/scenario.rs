@@ -76,9 +76,6 @@ pub enum ParseScenarioError {
         /// What is wrong and what would be right.
         reason: String,
     },
-    /// Nobody asks.
-    #[error("nobody asks for anything; add a line like: request 3@0ms, or: call 3@0ms")]
-    NoRequest,
 }
 
 /// The most processes that a scenario may name: enough for any run, and not all memory.
@@ -145,9 +142,6 @@ impl FromStr for Scenario {
                 scenario.take(statement).map_err(wrong)?;
             }
         }
-        if scenario.requests.is_empty() && scenario.calls.is_empty() {
-            return Err(ParseScenarioError::NoRequest);
-        }
         scenario.calls.sort_by_key(|&(_, at)| at);
         scenario.requests.sort_by_key(|request| request.at);
         Ok(scenario)
@@ -181,8 +175,14 @@ fn duration(text: &str) -> Result<Time, String> {
 }
 
 fn process(text: &str) -> Result<ProcessId, String> {
-    let id = text.trim().parse().map(ProcessId);
-    id.map_err(|_| format!("`{}` is not a process; write its id, e.g. 3", text.trim()))
+    let text = text.trim();
+    match text.parse() {
+        Ok(id) => Ok(ProcessId(id)),
+        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(format!("`{text}` is no id; ids are from 0 to {}", u32::MAX - 1))
+        }
+        Err(_) => Err(format!("`{text}` is not a process; write its id, e.g. 3")),
+    }
 }
 
 fn dense_view(text: &str) -> Result<View, String> {
@@ -257,6 +257,12 @@ mod tests {
     }
 
     #[test]
+    fn a_scenario_need_not_say_who_asks() {
+        let scenario: Scenario = "n 3\ncrash 2@5ms".parse().unwrap();
+        assert!(scenario.requests.is_empty() && scenario.calls.is_empty());
+    }
+
+    #[test]
     fn a_wrong_line_is_named_with_what_would_be_right() {
         for (text, says) in [
             ("request 3", "line 1: `3` is not PROCESS@TIME"),
@@ -270,7 +276,7 @@ mod tests {
             ("clock 3 1\nclock 3 2", "line 2: the clock of process 3 is set twice"),
             ("request 3@0ms hold", "line 1: `3@0ms hold` is not"),
             ("explode 3@4ms", "line 1: `explode` is not a statement"),
-            ("n 3", "nobody asks for anything"),
+            ("ids 1, 4294967296", "line 1: `4294967296` is no id; ids are from 0 to 4294967294"),
         ] {
             let error = text.parse::<Scenario>().unwrap_err().to_string();
             assert!(error.starts_with(says), "{text:?} gave {error:?}");

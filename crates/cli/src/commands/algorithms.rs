@@ -7,15 +7,18 @@ use conclave_algorithms::catalogue::{Entry, all};
 use conclave_core::Promises;
 use serde_json::{Value, json};
 
+use super::output;
 use crate::cli::AlgorithmsArgs;
 
 pub fn execute(args: &AlgorithmsArgs) -> anyhow::Result<ExitCode> {
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        let list: Vec<Value> = all().map(as_json).collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    output::say(|out| match args.json {
+        true => writeln!(out, "{:#}", Value::from_iter(all().map(as_json))),
+        false => print(out),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(out: &mut impl Write) -> std::io::Result<()> {
     let bold = anstyle::Style::new().bold();
     for entry in all() {
         writeln!(out, "{bold}{}{bold:#}  {}", entry.name, entry.title)?;
@@ -32,7 +35,7 @@ pub fn execute(args: &AlgorithmsArgs) -> anyhow::Result<ExitCode> {
         writeln!(out, "    source    {}", entry.citation)?;
         writeln!(out)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn promises(entry: &Entry) -> String {

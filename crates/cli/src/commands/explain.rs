@@ -5,7 +5,7 @@ use std::io::Write;
 use conclave_core::Seat;
 use conclave_core::election::Term;
 use conclave_observe::trace::{Record, Trace};
-use conclave_observe::{Ending, LossCause, Side, What};
+use conclave_observe::{Ending, LossCause, Side, Time, What};
 
 /// Prints every step: when, who, what happened to it, which rule fired, and what it sent.
 pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
@@ -31,12 +31,16 @@ pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
             continue;
         }
         subject = Some(seat);
-        let text = cause(trace, record);
-        let rules = record.rules.join("; it ");
-        let because = if rules.is_empty() { String::new() } else { format!(": it {rules}") };
+        let text = match record.event.what {
+            What::Crashed if is_down_from_the_start(trace, index) => {
+                "is DOWN FROM THE START".into()
+            }
+            _ => cause(trace, record),
+        };
+        let said = with_rules(text, &record.rules.join("; it "));
         writeln!(
             out,
-            "{at:>time_width$}  {id:>id_width$}  {text}{because}",
+            "{at:>time_width$}  {id:>id_width$}  {said}",
             at = at.to_string(),
             id = id.0
         )?;
@@ -45,6 +49,23 @@ pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
         writeln!(out, "{:>time_width$}  {:>id_width$}  FROM HERE NOTHING HAS TO HAPPEN", "", "")?;
     }
     Ok(())
+}
+
+/// What happened and by which rules it was answered; what these say of it is not said twice.
+fn with_rules(what: String, rules: &str) -> String {
+    match rules.strip_prefix(&*what) {
+        _ if rules.is_empty() => what,
+        Some(rest) if rest.is_empty() || rest.starts_with([':', ';', ',']) => {
+            format!("{what}{rest}")
+        }
+        _ => format!("{what}: it {rules}"),
+    }
+}
+
+/// Whether who crashes there was never up: it did nothing before, and time has not begun.
+fn is_down_from_the_start(trace: &Trace, index: usize) -> bool {
+    let event = &trace.records[index].event;
+    event.at == Time::ZERO && trace.records[..index].iter().all(|it| it.event.seat != event.seat)
 }
 
 /// Whether a process did this itself; what becomes of its messages is none of its doing.
@@ -144,5 +165,23 @@ fn cause(trace: &Trace, record: &Record) -> String {
         | What::Trusted { .. }
         | What::Lost { .. }
         | What::Duplicated { .. } => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_rule_says_again_is_said_once() {
+        for (what, rules, said) in [
+            ("calls an election", "calls an election: it asks", "calls an election: it asks"),
+            ("calls an election", "asks", "calls an election: it asks"),
+            ("calls", "calls", "calls"),
+            ("calls", "calls an election", "calls: it calls an election"),
+            ("PAUSES", "", "PAUSES"),
+        ] {
+            assert_eq!(with_rules(what.into(), rules), said);
+        }
     }
 }

@@ -7,13 +7,14 @@ use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap_mangen::Man;
 
+use super::output;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 
 /// Writes the completions of one shell.
 pub fn completions(args: &CompletionsArgs) -> Result<ExitCode> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "conclave", &mut text);
-    std::io::stdout().lock().write_all(&text)?;
+    output::say(|out| out.write_all(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -24,7 +25,7 @@ pub fn man(args: &ManArgs) -> Result<ExitCode> {
     let Some(directory) = &args.directory else {
         let mut text = Vec::new();
         Man::new(command).render(&mut text)?;
-        std::io::stdout().lock().write_all(&text)?;
+        output::say(|out| out.write_all(&text))?;
         return Ok(ExitCode::SUCCESS);
     };
     std::fs::create_dir_all(directory)

@@ -53,17 +53,16 @@ fn check_files(args: &RunArgs) -> anyhow::Result<()> {
 }
 
 fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<ExitCode> {
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&as_json(done))?)?;
-    } else {
+    output::say(|out| {
+        if args.json {
+            return writeln!(out, "{:#}", as_json(done));
+        }
         if args.explain {
-            explain::explain(&done.trace(), &mut out)?;
+            explain::explain(&done.trace(), out)?;
             writeln!(out)?;
         }
-        print(done, args.stats, &mut out)?;
-    }
-    out.flush()?;
+        print(done, args.stats, out)
+    })?;
     write_files(args, done)?;
     Ok(exit::exit_code(done.outcome.report.verdict))
 }
@@ -205,7 +204,7 @@ fn check(plan: &Plan, scenario: &Scenario) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether those who call an election take part, and are up.
+/// Whether those who call an election take part, and are not dead from the start until then.
 fn check_callers(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     let said_by = if args.election.initiators.is_some() { "--initiators" } else { "call" };
     let is_stranger = |id: &&(ProcessId, Time)| plan.clients.seat(id.0).is_none();
@@ -213,7 +212,15 @@ fn check_callers(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
         let ids = conclave_sim::ids_of(&plan.clients);
         bail!("{said_by}: there is no process {process}; ids are {ids}");
     }
-    if let Some((caller, _)) = plan.calls.iter().find(|(id, _)| plan.faults.dead.contains(id)) {
+    let FaultPlan { dead, returns, replacements, .. } = &plan.faults;
+    let is_back = |caller: ProcessId, at: Time| {
+        returns.iter().chain(replacements).any(|it| it.process == caller && it.at <= at)
+    };
+    let is_dead = |&&(id, at): &&(ProcessId, Time)| dead.contains(&id) && !is_back(id, at);
+    if let Some((caller, at)) = plan.calls.iter().find(is_dead) {
+        if returns.iter().chain(replacements).any(|it| it.process == *caller) {
+            bail!("{said_by}: process {caller} is not back at {at}ms; let it call later");
+        }
         bail!("{said_by}: process {caller} is dead from the start; let another call the election");
     }
     Ok(())
@@ -249,20 +256,44 @@ fn check_fit(args: &RunArgs, entry: &Entry) -> anyhow::Result<()> {
     args.timing.check_fit(entry)
 }
 
-/// Whether a scenario asks for what the algorithm does.
+/// Whether a scenario says all that the algorithm needs, and nothing that it has no use for.
 fn check_asked(entry: &Entry, scenario: &Scenario) -> anyhow::Result<()> {
-    match entry.promises {
-        Promises::Mutex { .. } if scenario.requests.is_empty() => {
-            bail!("nobody asks for the lock; add a line like: request 3@0ms")
-        }
-        Promises::Mutex { .. } if !scenario.calls.is_empty() => {
-            bail!("{} elects nobody; leave `call` out of the scenario", entry.name)
-        }
-        Promises::Election { .. } | Promises::Detector if !scenario.requests.is_empty() => {
-            bail!("{} is no mutual exclusion; leave `request` out of the scenario", entry.name)
-        }
-        _ => Ok(()),
+    let name = entry.name;
+    let is_mutex = matches!(entry.promises, Promises::Mutex { .. });
+    let is_election = matches!(entry.promises, Promises::Election { .. });
+    let for_mutex = [
+        ("request", !scenario.requests.is_empty()),
+        ("hold", scenario.hold.is_some()),
+        ("holder", scenario.holder.is_some()),
+        ("clock", !scenario.clocks.is_empty()),
+    ];
+    if let Some((word, _)) = for_mutex.iter().find(|(_, is_said)| *is_said && !is_mutex) {
+        bail!("{name} is no mutual exclusion; leave `{word}` out of the scenario");
     }
+    if !scenario.calls.is_empty() && !is_election {
+        bail!("{name} elects nobody; leave `call` out of the scenario");
+    }
+    if !scenario.clocks.is_empty() && !has_logical_clock(entry) {
+        bail!("{name} has no logical clock; leave `clock` out of the scenario, or choose lamport");
+    }
+    if is_mutex && scenario.requests.is_empty() {
+        bail!("nobody asks for the lock; add a line like: request 3@0ms");
+    }
+    if is_election && scenario.calls.is_empty() && !begins_by_itself(entry) {
+        bail!("nobody calls an election; add a line like: call 3@0ms");
+    }
+    Ok(())
+}
+
+/// Whether it elects without being called: who has to renew what it has cannot wait for a call.
+fn begins_by_itself(entry: &Entry) -> bool {
+    let renews = |setting: &Setting| matches!(setting, Setting::Lease | Setting::Session);
+    entry.settings.iter().any(renews)
+}
+
+/// Whether it stamps its requests, so that it matters what its clock shows first.
+fn has_logical_clock(entry: &Entry) -> bool {
+    ["lamport", "ricart-agrawala", "ricart-agrawala-deferred", "maekawa"].contains(&entry.name)
 }
 
 fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> {
@@ -301,6 +332,10 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
             count => format!("{} fired {count} times", fault.label),
         };
         line("fault", text)?;
+    }
+    for (id, at) in done.calls().1 {
+        let text = format!("{id}@{at}ms NEVER CAME: {id} had died by then, or the run was over");
+        line("call", text)?;
     }
     for drift in &plan.faults.drifts {
         line("drift", format!("the clock of {} runs at {}", drift.process, drift.rate))?;
@@ -427,4 +462,39 @@ fn times(histogram: &Histogram, unit: Unit) -> Value {
         "p99": time(histogram.percentile(99)),
         "max": time(histogram.max()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_algorithms::catalogue::{ELECTIONS, MUTEXES};
+    use conclave_core::clock::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn an_election_begins_by_itself_if_and_only_if_somebody_is_elected_without_a_call() {
+        for entry in ELECTIONS {
+            let mut plan = Plan::new(entry, View::dense(1, 3));
+            plan.calls.clear();
+            plan.until = Time::delays(500);
+            let elections = plan.run(&mut |_| {}).unwrap().outcome.report.elections;
+            let is_elected = elections.is_some_and(|it| it.decisions > 0);
+            assert_eq!(begins_by_itself(entry), is_elected, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_logical_clock_is_one_whose_first_reading_is_seen_in_messages() {
+        for entry in MUTEXES {
+            let texts = |clocks: &[(ProcessId, Timestamp)]| -> Vec<Option<String>> {
+                let mut plan = Plan::new(entry, View::dense(1, 3));
+                plan.clocks = clocks.to_vec();
+                plan.recording = Recording::Everything;
+                let records = plan.run(&mut |_| {}).unwrap().outcome.records;
+                records.into_iter().map(|record| record.text).collect()
+            };
+            let is_seen = texts(&[]) != texts(&[(ProcessId(2), Timestamp(101))]);
+            assert_eq!(has_logical_clock(entry), is_seen, "{}", entry.name);
+        }
+    }
 }

@@ -25,13 +25,10 @@ pub fn execute(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress::new(sweep.len() as u64, "points");
     let points = sweep.measure(&mut |done| progress.set(done as u64))?;
     drop(progress);
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&sweep, &points))?)?;
-    } else {
-        print(&sweep, &points, &mut out)?;
-    }
-    out.flush()?;
+    output::say(|out| match args.json {
+        true => writeln!(out, "{:#}", as_json(&sweep, &points)),
+        false => print(&sweep, &points, out),
+    })?;
     if let Some(path) = &args.svg {
         let picture = plot(&as_plot(&sweep, &points));
         output::write_file(path, |file| file.write_all(picture.as_bytes()))?;
@@ -106,7 +103,10 @@ fn show(nanoseconds: Option<f64>) -> String {
 }
 
 fn print(sweep: &Sweep, points: &[Point], out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(out, "failure detectors: {}\n{EXPLANATION}", conditions(sweep))?;
+    let screen = output::screen();
+    let head = format!("failure detectors: {}", conditions(sweep));
+    writeln!(out, "{}", output::wrapped(&head, screen, ""))?;
+    writeln!(out, "{}", output::wrapped(EXPLANATION, screen, ""))?;
     for &network in &sweep.networks {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
@@ -133,8 +133,7 @@ fn print(sweep: &Sweep, points: &[Point], out: &mut impl Write) -> std::io::Resu
         for column in table.column_iter_mut().skip(2) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        output::fit(&mut table, output::terminal_width());
-        let bold = anstyle::Style::new().bold();
+        let (bold, table) = (anstyle::Style::new().bold(), output::shown(table, screen));
         writeln!(out, "\n{bold}{network}{bold:#} ({})\n{table}", kind(network))?;
     }
     Ok(())
@@ -185,7 +184,7 @@ fn as_plot(sweep: &Sweep, points: &[Point]) -> Plot {
             name: name.into(),
             points: in_network(points, network)
                 .filter(|point| point.setting.detector() == detector)
-                .filter_map(value)
+                .map(value)
                 .collect(),
         };
         Panel {
@@ -200,21 +199,28 @@ fn as_plot(sweep: &Sweep, points: &[Point]) -> Plot {
         title: "Failure detectors: how soon a death is noticed, and how often that is wrong".into(),
         across: "mean time to detect, in ms".into(),
         up: "wrong suspicions per process and second".into(),
+        beyond: "no death was noticed".into(),
+        ringed: "ringed: deaths went unnoticed, which the mean does not count".into(),
         panels: sweep.networks.iter().map(panel).collect(),
         caption: vec![format!("{}.", conditions(sweep))],
     }
 }
 
-/// A point of a curve; none, if no death was ever noticed.
-fn value(point: &Point) -> Option<Value> {
-    let label = match point.setting {
+/// A point of a curve. What nobody noticed has no time to detect; that it was missed is said.
+fn value(point: &Point) -> Value {
+    let setting = match point.setting {
         Setting::Bound(bound) => format!("D={bound}"),
         Setting::Threshold(phi) => format!("phi={}", number(f64::from(phi) / 100.0)),
     };
     let up = millionths(point.wrong_rate());
     // However rare, it is not never.
     let up = if point.wrong > 0 { up.max(1) } else { up };
-    Some(Value { across: millionths(milliseconds(point.mean?)), up, label })
+    let across = point.mean.map(|mean| millionths(milliseconds(mean)));
+    let label = match across {
+        Some(_) => setting,
+        None => format!("{setting}: {} of {} missed", point.missed, point.deaths),
+    };
+    Value { across, up, label, is_ringed: point.missed > 0 && across.is_some() }
 }
 
 #[allow(

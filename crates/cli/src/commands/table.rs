@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use conclave_algorithms::catalogue::{Document, ELECTIONS, Entry, MUTEXES};
+use conclave_algorithms::catalogue::{Document, ELECTIONS, Entry, MUTEXES, SeatingError};
 use conclave_algorithms::quorum::Construction;
 use conclave_observe::Verdict;
 use serde_json::{Value, json};
@@ -32,25 +32,16 @@ pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
     };
     let explanation = explanation(args.kind);
     let progress = Progress::new((entries.len() * sizes.len()) as u64, "experiments");
-    let mut measured = Vec::new();
-    for entry in entries {
-        let mut cells = Vec::new();
-        for &n in &sizes {
-            cells.extend(experiment::measure(entry, n, construction)?);
-            progress.set((measured.len() * sizes.len() + cells.len()) as u64);
-        }
-        measured.push((*entry, cells));
-    }
+    let measured = measure(entries, &sizes, construction, &mut |done| progress.set(done))?;
     drop(progress);
     let rows: Vec<Row> = measured.iter().flat_map(|(entry, cells)| rows(entry, cells)).collect();
-    let mut out = anstream::stdout().lock();
-    match (args.json, args.format) {
-        (true, _) => print_json(&measured, &mut out)?,
-        (_, Format::Text) => print_text(&rows, &sizes, explanation, &mut out)?,
-        (_, Format::Markdown) => print_markdown(&rows, &sizes, explanation, &mut out)?,
-        (_, Format::Latex) => print_latex(&rows, &sizes, explanation, &mut out)?,
-        (_, Format::Csv) => print_csv(&rows, &sizes, &mut out)?,
-    }
+    output::say(|out| match (args.json, args.format) {
+        (true, _) => print_json(&measured, out),
+        (_, Format::Text) => print_text(&rows, &sizes, explanation, out),
+        (_, Format::Markdown) => print_markdown(&rows, &sizes, explanation, out),
+        (_, Format::Latex) => print_latex(&rows, &sizes, explanation, out),
+        (_, Format::Csv) => print_csv(&rows, &sizes, out),
+    })?;
     let wrong = measured.iter().flat_map(|(_, cells)| cells).filter(|cell| !cell.holds()).count();
     if wrong > 0 {
         let one = "figure is not what it must be; it is";
@@ -59,6 +50,28 @@ pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
         return Ok(exit::exit_code(Verdict::Violated));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Measures each algorithm with each number of processes, which is an experiment; `progress` is
+/// told how many are done.
+fn measure(
+    entries: &[&'static Entry],
+    sizes: &[u32],
+    construction: Construction,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Vec<(&'static Entry, Vec<Cell>)>, SeatingError> {
+    let mut done = 0;
+    let mut measured = Vec::new();
+    for &entry in entries {
+        let mut cells = Vec::new();
+        for &n in sizes {
+            cells.extend(experiment::measure(entry, n, construction)?);
+            done += 1;
+            progress(done);
+        }
+        measured.push((entry, cells));
+    }
+    Ok(measured)
 }
 
 /// One measure of one algorithm, for all sizes.
@@ -135,8 +148,11 @@ fn print_text(
     explanation: &str,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    let width = output::terminal_width();
-    writeln!(out, "{explanation}\n{}\n", legend())?;
+    let screen = output::screen();
+    for prose in [explanation, &legend()] {
+        writeln!(out, "{}", output::wrapped(prose, screen, ""))?;
+    }
+    writeln!(out)?;
     for entry_rows in rows.chunk_by(|a, b| a.entry.name == b.entry.name) {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
@@ -144,7 +160,7 @@ fn print_text(
         for row in entry_rows {
             table.add_row(fields(row));
         }
-        output::fit(&mut table, width);
+        let table = output::shown(table, screen);
         let (bold, entry) = (anstyle::Style::new().bold(), entry_rows[0].entry);
         writeln!(out, "{bold}{}{bold:#} ({})\n{table}\n", entry.title, entry.name)?;
     }
@@ -201,7 +217,7 @@ fn print_csv(rows: &[Row], sizes: &[u32], out: &mut impl Write) -> std::io::Resu
     Ok(())
 }
 
-fn print_json(measured: &[(&Entry, Vec<Cell>)], out: &mut impl Write) -> anyhow::Result<()> {
+fn print_json(measured: &[(&Entry, Vec<Cell>)], out: &mut impl Write) -> std::io::Result<()> {
     let cells = measured.iter().flat_map(|(entry, cells)| {
         cells.iter().map(|cell| {
             json!({
@@ -217,7 +233,18 @@ fn print_json(measured: &[(&Entry, Vec<Cell>)], out: &mut impl Write) -> anyhow:
             })
         })
     });
-    let list: Vec<Value> = cells.collect();
-    writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?;
-    Ok(())
+    writeln!(out, "{:#}", Value::from_iter(cells))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_counts_experiments_and_ends_with_the_last() {
+        let (entries, sizes) = (&MUTEXES[..2], [2, 3, 4]);
+        let mut told = Vec::new();
+        measure(entries, &sizes, Construction::Grid, &mut |done| told.push(done)).unwrap();
+        assert_eq!(told, [1, 2, 3, 4, 5, 6]);
+    }
 }

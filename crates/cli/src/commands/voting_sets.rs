@@ -8,7 +8,7 @@ use conclave_algorithms::quorum::{Construction, VotingSets, optimum};
 use conclave_core::{Seat, View};
 use serde_json::{Map, json};
 
-use super::output::number;
+use super::output::{self, number};
 use crate::cli::VotingSetsArgs;
 use crate::sentence::counted;
 
@@ -17,9 +17,18 @@ pub fn execute(args: &VotingSetsArgs) -> anyhow::Result<ExitCode> {
     let view = View::dense(1, args.n);
     let sets = VotingSets::build(args.construction, &view)?;
     sets.check()?;
+    output::say(|out| print(args, &view, &sets, out))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(
+    args: &VotingSetsArgs,
+    view: &View,
+    sets: &VotingSets,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let (size, membership) = (sets.size(), sets.membership());
     let rows = (0..view.len()).map(|seat| (view.at(Seat::at(seat)), sets.of(Seat::at(seat))));
-    let mut out = anstream::stdout().lock();
     if args.json {
         let sets: Map<_, _> =
             rows.map(|(id, set)| (id.to_string(), set.iter().map(|id| id.0).collect())).collect();
@@ -31,8 +40,7 @@ pub fn execute(args: &VotingSetsArgs) -> anyhow::Result<ExitCode> {
             "M": { "min": membership.min, "max": membership.max },
             "optimum": optimum(view.len()),
         });
-        writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return writeln!(out, "{value:#}");
     }
     let processes = counted(args.n.into(), "process", "processes");
     writeln!(out, "{} voting sets of {processes}", args.construction)?;
@@ -51,8 +59,7 @@ pub fn execute(args: &VotingSetsArgs) -> anyhow::Result<ExitCode> {
         number(optimum(view.len()))
     )?;
     writeln!(out, "M, sets that one is in: {} to {}", membership.min, membership.max)?;
-    writeln!(out, "checked: everybody is in its own set, and any two sets share a member")?;
-    Ok(ExitCode::SUCCESS)
+    writeln!(out, "checked: everybody is in its own set, and any two sets share a member")
 }
 
 /// Majorities of very many would take all memory: N^2/2 names.

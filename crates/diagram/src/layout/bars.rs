@@ -9,7 +9,7 @@ use super::frame::Frame;
 use crate::geometry::{Area, Point, Px, px};
 use crate::history::{History, Stay};
 use crate::placer::Placer;
-use crate::scene::{Bar, BarKind, ClashBand, ClashKind, Label, LabelRole};
+use crate::scene::{Bar, BarKind, ClashBand, ClashKind, Fold, Label, LabelRole};
 use crate::{style, text};
 
 /// The bars.
@@ -74,8 +74,9 @@ pub(super) fn label_clashes(clashes: &[ClashBand], placer: &mut Placer) {
     }
 }
 
-/// Writes each holder's number and each leader's term on its bar, or beside it.
-pub(super) fn label_fences(bars: &[Bar], placer: &mut Placer) {
+/// Writes each holder's number and each leader's term on its bar, or beside it; not where time is
+/// torn out, because nothing of a bar is left there.
+pub(super) fn label_fences(bars: &[Bar], folds: &[Fold], placer: &mut Placer) {
     for bar in bars {
         let number = match bar.kind {
             BarKind::Holding { fence } => format!("#{fence}"),
@@ -87,13 +88,34 @@ pub(super) fn label_fences(bars: &[Bar], placer: &mut Placer) {
         let place = |role, x: Px, y: Px| {
             Label::centred(role, number.clone(), style::SMALL, Point::new(x, y))
         };
+        let is_clear = |x: &Px| {
+            let (left, right) = (*x - wide.half(), *x + wide.half());
+            folds.iter().map(Fold::tear).all(|(from, to)| right <= from || left >= to)
+        };
         let inside = [50, 70, 30, 85, 15]
             .map(|percent| area.left + area.width() * percent / 100)
             .into_iter()
+            .chain(middles(area, folds))
             .filter(|&x| x - wide.half() >= area.left && x + wide.half() <= area.right)
+            .filter(is_clear)
             .map(|x| place(LabelRole::Fence, x, y));
-        let aside = [(x, -17), (x, 17), (area.right + wide.half() + px(3), -17)]
+        let above = [x].into_iter().chain(middles(area, folds)).filter(is_clear);
+        let aside = above.flat_map(|x| [(x, -17), (x, 17)]);
+        let aside = aside
+            .chain([(area.right + wide.half() + px(3), -17)])
             .map(|(x, dy)| place(LabelRole::FenceAside, x, y + px(dy)));
         placer.put_first(inside.chain(aside));
     }
+}
+
+/// The middle of each piece that a bar is torn into, the widest first.
+fn middles(area: &Area, folds: &[Fold]) -> Vec<Px> {
+    let tears = folds.iter().map(Fold::tear);
+    let tears = tears.filter(|&(from, to)| to > area.left && from < area.right);
+    let (begins, ends): (Vec<Px>, Vec<Px>) = tears.map(|(from, to)| (to, from)).unzip();
+    let begins = [area.left].into_iter().chain(begins);
+    let mut pieces: Vec<(Px, Px)> = begins.zip(ends.into_iter().chain([area.right])).collect();
+    pieces.retain(|(from, to)| from < to);
+    pieces.sort_by_key(|&(from, to)| from - to);
+    pieces.into_iter().map(|(from, to)| (from + to).half()).collect()
 }

@@ -2,7 +2,7 @@
 
 use conclave_diagram::Options;
 use conclave_diagram::geometry::{Px, px};
-use conclave_diagram::scene::{LabelRole, Scene};
+use conclave_diagram::scene::{Fold, LabelRole, Scene};
 use conclave_observe::What;
 use conclave_observe::trace::Trace;
 
@@ -78,5 +78,24 @@ fn no_tick_is_within_a_fold() {
     assert!(scene.ticks.len() > 9);
     for fold in &scene.folds {
         assert!(scene.ticks.iter().all(|tick| tick.at <= fold.from || tick.at >= fold.to));
+    }
+}
+
+#[test]
+fn the_number_of_a_bar_is_clear_of_what_is_torn_out_of_it() {
+    let mut run = Run::new("central", 2);
+    // Two stretches are torn out of the first bar, and the middle out of the second.
+    run.entry(1, (0, 100, 9_000), 1).message(REQUEST, (1, 4_000), (2, 4_100), "Request");
+    run.entry(2, (9_000, 9_100, 9_900), 2);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let is_number = |role| matches!(role, LabelRole::Fence | LabelRole::FenceAside);
+    let numbers: Vec<_> = scene.labels.iter().filter(|label| is_number(label.role)).collect();
+    assert_eq!(numbers.len(), 2);
+    assert_eq!(scene.folds.len(), 3);
+    for label in numbers {
+        let (left, right) = label.room.sides();
+        for (from, to) in scene.folds.iter().map(Fold::tear) {
+            assert!(right <= from || left >= to, "{} is cut", label.text);
+        }
     }
 }

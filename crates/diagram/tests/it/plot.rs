@@ -4,7 +4,7 @@ use conclave_diagram::plot::{Curve, Panel, Plot, Value, plot};
 use roxmltree::{Document, Node};
 
 fn value(across: u64, up: u64, label: &str) -> Value {
-    Value { across: across * 1_000_000, up, label: label.into() }
+    Value { across: Some(across * 1_000_000), up, label: label.into(), is_ringed: false }
 }
 
 fn trade() -> Plot {
@@ -29,6 +29,8 @@ fn trade() -> Plot {
         title: "The trade".into(),
         across: "time to detect, in ms".into(),
         up: "wrong suspicions".into(),
+        beyond: "never noticed".into(),
+        ringed: "some were missed".into(),
         panels: vec![panel("sync", 1), panel("exponential", 3)],
         caption: vec!["A line below.".into()],
     }
@@ -132,9 +134,10 @@ fn every_point_is_labelled_even_where_many_are_near_and_far_labels_have_a_line_t
     let labels: Vec<String> = labels.chain(thresholds.map(|it| format!("phi={it}"))).collect();
     let panels = MEASURED.map(|points| {
         let points = points.iter().zip(&labels).map(|(&(across, up), label)| Value {
-            across: across * 10_000,
+            across: Some(across * 10_000),
             up: up * 100,
             label: label.clone(),
+            is_ringed: false,
         });
         let points: Vec<Value> = points.collect();
         let curve = |points: &[Value]| Curve { name: "c".into(), points: points.to_vec() };
@@ -196,4 +199,37 @@ fn the_same_figures_are_the_same_picture_and_no_figures_are_a_picture_too() {
     for empty in [Plot::default(), Plot { panels: vec![Panel::default()], ..trade() }] {
         assert!(Document::parse(&plot(&empty)).is_ok());
     }
+}
+
+#[test]
+fn what_is_beyond_all_numbers_is_drawn_at_the_right_edge_and_not_joined() {
+    let mut trade = trade();
+    let beyond =
+        Value { across: None, up: 0, label: "D=900: 12 of 12 missed".into(), is_ringed: false };
+    trade.panels[0].curves[0].points.push(beyond);
+    let written = plot(&trade);
+    let svg = Document::parse(&written).unwrap();
+    let curve = of_class(&svg, "curve")[0];
+    let places = markers(curve);
+    let panel = of_class(&svg, "panel")[0];
+    let number = |name: &str| panel.attribute(name).unwrap().parse::<f64>().unwrap();
+    let edge = number("x") + number("width");
+    assert!(places[3].0 > places[2].0 + 40.0 && places[3].0 > edge - 40.0, "{places:?}");
+    let line = curve.children().find(|node| node.attribute("class") == Some("line")).unwrap();
+    assert_eq!(line.attribute("d").unwrap().matches('L').count(), 2, "three are joined");
+    for words in ["D=900: 12 of 12 missed", "right of it: never noticed"] {
+        assert!(svg.descendants().any(|node| node.text() == Some(words)), "{words}");
+    }
+    assert!(!plot(&self::trade()).contains("right of it"));
+}
+
+#[test]
+fn a_ring_is_drawn_where_there_is_something_to_say_and_the_legend_says_it() {
+    let mut trade = trade();
+    trade.panels[1].curves[1].points[0].is_ringed = true;
+    let written = plot(&trade);
+    let svg = Document::parse(&written).unwrap();
+    assert_eq!(of_class(&svg, "ring").len(), 2, "one of them is the legend's");
+    assert!(svg.descendants().any(|node| node.text() == Some("some were missed")));
+    assert!(!plot(&self::trade()).contains("some were missed"));
 }

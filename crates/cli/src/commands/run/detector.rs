@@ -9,10 +9,13 @@ use serde_json::{Value, json};
 use super::super::output::{Unit, spread};
 use super::{load_line, sent, times};
 use crate::plan::Done;
-use crate::sentence::counted;
+use crate::sentence::{counted, is_nobody_left};
 
 /// How many are named before the rest is left out.
 const NAMED_MOST: usize = 10;
+
+/// Where all are down in the end.
+const NOBODY_LEFT: &str = "nobody was left to notice";
 
 /// For how long.
 pub fn work(done: &Done) -> String {
@@ -33,7 +36,11 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
 }
 
 fn detected(done: &Done, detection: &Detection) -> String {
-    let none = if detection.deaths() == 0 { "nobody died" } else { "nobody noticed" };
+    let none = match detection.deaths() {
+        0 => "nobody died",
+        _ if is_nobody_left(&done.outcome.report) => NOBODY_LEFT,
+        _ => "nobody noticed",
+    };
     spread(&detection.time_to_detect, Unit::of(done.plan.network), none)
 }
 
@@ -55,7 +62,11 @@ fn missed(done: &Done, detection: &Detection) -> String {
         by_death.entry(whom).or_default().push(done.view.at(who).to_string());
     }
     if by_death.is_empty() {
-        let none = if detection.deaths() == 0 { "nobody died" } else { "no death went unnoticed" };
+        let none = match detection.deaths() {
+            0 => "nobody died",
+            _ if is_nobody_left(&done.outcome.report) => NOBODY_LEFT,
+            _ => "no death went unnoticed",
+        };
         return none.into();
     }
     let few = |mut names: Vec<String>, joint: &str| {

@@ -9,10 +9,12 @@ use super::{load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::counted;
 
-/// Who calls.
+/// Who called.
 pub fn work(done: &Done) -> String {
-    let ids: Vec<_> = done.plan.calls.iter().map(|(id, _)| id.to_string()).collect();
+    let (came, never) = done.calls();
+    let ids: Vec<_> = came.iter().map(|(id, _)| id.to_string()).collect();
     match ids.len() {
+        0 if !never.is_empty() => "called by nobody, ".into(),
         0 => String::new(),
         1..=10 => format!("called by {}, ", ids.join(", ")),
         count => format!("called by {count}, "),
@@ -106,6 +108,7 @@ pub fn fields(done: &Done) -> Value {
     let id = |seat: Seat| done.view.at(seat).0;
     let count = |time: Time| unit.count(time.0 as f64);
     let (reads, writes, refused) = elections.versions.counts();
+    let (came, never) = done.calls();
     json!({
         "leader": elections.leader().map(id),
         "turnaround": elections.last_turnaround.map(count),
@@ -113,7 +116,8 @@ pub fn fields(done: &Done) -> Value {
         "terms": elections.per_term.terms(),
         "decisions": elections.decisions,
         "undecided": elections.deciding.iter().map(id).collect::<Vec<_>>(),
-        "initiators": done.plan.calls.iter().map(|(id, _)| id.0).collect::<Vec<_>>(),
+        "initiators": came.iter().map(|(id, _)| id.0).collect::<Vec<_>>(),
+        "never_called": never.iter().map(|(id, _)| id.0).collect::<Vec<_>>(),
         "herd": report.bandwidth.herd(),
         "value": { "reads": reads, "writes": writes, "refused": refused },
         "safety": if elections.is_broken() { "violated" } else { "ok" },
