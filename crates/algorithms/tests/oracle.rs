@@ -510,7 +510,9 @@ fn tell(judge: &mut Judge, now: &mut Time, account: &[Sight]) {
     for &sight in account {
         match sight {
             Sight::What(seat, what) => judge.on(&Event { at: *now, seat, what }),
-            Sight::Quiet => judge.on_quiet(*now),
+            Sight::Quiet => {
+                judge.on_quiet(*now);
+            }
             Sight::Tick => {
                 *now = *now + Time::DELAY;
                 // It knows the time only from what happens.

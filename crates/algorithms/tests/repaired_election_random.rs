@@ -34,8 +34,8 @@ impl Application<ChangRobertsRepaired> for Calling {
         false
     }
     fn on_quiet(&mut self, _: &mut Desk<Command>) {}
-    fn is_done(&self, now: Time) -> bool {
-        now >= self.until
+    fn is_done(&self, next: Time) -> bool {
+        next > self.until
     }
 }
 

@@ -278,6 +278,7 @@ fn two_holders_are_found_up_to_renaming_by_a_way_that_real_processes_go() {
                 promises: central::PLAIN.promises.as_judged(),
                 options: Vec::new(),
                 repeats_from: None,
+                is_stuck: false,
             };
             let again = Replay::<Mutant<Central, _>> {
                 view: &view,

@@ -18,6 +18,7 @@ mod voting_sets;
 
 pub use check::{HEADS as CHECKED, fields_of as checked};
 pub use run::{plan_of, plan_of_trace};
+pub use trace::judge_again;
 
 use std::process::ExitCode;
 

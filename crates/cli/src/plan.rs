@@ -14,9 +14,9 @@ use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
 use conclave_core::{ProcessId, Promises, Protocol, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
-use conclave_observe::{Askable, JudgeOrdering, Observable, Time};
+use conclave_observe::{Askable, JudgeOrdering, Observable, Time, Verdict};
 use conclave_sim::{
-    Call, ChannelOrder, DetectorApplication, ElectionApplication, FaultPlan, Limits,
+    Call, ChannelOrder, Crash, DetectorApplication, ElectionApplication, FaultPlan, Limits,
     MutexApplication, Network, Outcome, Readings, Recording, Replay, ReplayError, Setup, Workload,
     replay, simulate,
 };
@@ -348,23 +348,27 @@ impl Done {
             promises: self.plan.entry.promises.as_judged(),
             options: self.plan.options(),
             repeats_from: None,
+            is_stuck: matches!(self.outcome.report.verdict, Verdict::Deadlock | Verdict::Stalled),
         };
         Trace { header, records }
     }
 
-    /// Who called an election and when; and who was to, and did not. An application dies with its
-    /// process, and what it had still to do with it.
+    /// Who called an election and when; and who was to, and did not.
     pub fn calls(&self) -> (Calls, Calls) {
         let end = self.outcome.report.end;
-        let FaultPlan { dead, crashes, pauses, .. } = &self.plan.faults;
-        let has_died = |id: ProcessId, by: Time| {
-            dead.contains(&id) || crashes.iter().any(|it| it.process == id && it.at <= by)
+        let FaultPlan { dead, crashes, returns, replacements, pauses, .. } = &self.plan.faults;
+        let is_down = |id: ProcessId, by: Time| {
+            let crashes = crashes.iter().filter(|it| it.process == id && it.at <= by);
+            let backs = returns.iter().chain(replacements);
+            let downs = crashes.count() + usize::from(dead.contains(&id));
+            downs > backs.filter(|it| it.process == id && it.at <= by).count()
         };
         self.plan.calls.iter().partition(|&&(id, at)| {
             // Whoever is paused calls when it goes on.
             let pause = pauses.iter().find(|it| it.process == id && it.from <= at && at < it.until);
             let calls_at = pause.map_or(at, |pause| pause.until);
-            calls_at <= end && !has_died(id, calls_at)
+            let dies = |it: &Crash| it.process == id && at < it.at && it.at <= calls_at;
+            calls_at <= end && !is_down(id, calls_at) && !crashes.iter().any(dies)
         })
     }
 

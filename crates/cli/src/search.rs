@@ -235,6 +235,7 @@ impl SearchPlan {
             promises: self.entry.promises.as_judged(),
             options: plan.options(),
             repeats_from: None,
+            is_stuck: false,
         })
     }
 }

@@ -401,7 +401,7 @@ fn no_seed_lets_a_detector_err_where_there_is_a_bound() {
         let done = run(plan);
         let report = &done.outcome.report;
         assert_eq!(report.verdict, Verdict::Ok, "repeat it with: {command}");
-        let times = &report.detection.as_ref().unwrap().time_to_detect;
+        let times = &report.detection.as_ref().unwrap().time_to_detect();
         let slowest = times.max().unwrap_or_default();
         assert!(slowest <= limit, "{slowest} ms; repeat it with: {command}");
         let is_worst = entry.name == "heartbeat" && slowest == limit;
@@ -438,7 +438,7 @@ fn without_a_bound_the_heartbeat_errs_both_ways() {
         let seen = |believed, until| {
             let detection =
                 without_a_bound(seed, believed, until).outcome.report.detection.unwrap();
-            let slowest = detection.time_to_detect.max().unwrap_or_default();
+            let slowest = detection.time_to_detect().max().unwrap_or_default();
             (detection.wrong(), detection.missed().count() as u64, slowest)
         };
         let (small, large) = (seen(hasty, early), seen(patient, early));

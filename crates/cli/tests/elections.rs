@@ -5,7 +5,7 @@ use conclave_algorithms::quorum::Construction;
 use conclave_cli::experiment;
 use conclave_cli::plan::{Done, Plan};
 use conclave_core::{ProcessId, View};
-use conclave_observe::{Elections, Time, Verdict, What};
+use conclave_observe::{Elections, Ending, Time, Verdict, What};
 
 /// A run of these ids, called by those at the start.
 fn plan(algorithm: &str, ids: &[u32], callers: &[u32]) -> Plan {
@@ -119,6 +119,7 @@ fn the_costs_of_every_election_are_exactly_those_of_the_formulas_from_2_to_64() 
             let cells = experiment::measure_exact(entry, n).unwrap();
             for cell in cells {
                 assert!(cell.holds(), "{cell:?}");
+                assert!(cell.measured.is_some() || !cell.exact, "{cell:?}");
                 exact += u32::from(cell.exact);
             }
         }
@@ -175,6 +176,29 @@ fn a_crash_stalls_the_plain_ring() {
     let done = run(plan);
     assert_eq!(done.outcome.report.verdict, Verdict::Stalled);
     assert!(conclave_cli::sentence::reason(&done).contains("5 crashed at 1.5 ms"));
+}
+
+/// Beats never end, and nobody waits who could lose patience.
+#[test]
+fn an_election_whose_end_breaks_a_promise_ends_the_run() {
+    let mut plan = plan("chang-roberts-repaired", &[1, 2], &[]);
+    plan.calls = vec![(ProcessId(2), Time::delays(60))];
+    plan.network = "exponential:2ms".parse().unwrap();
+    (plan.seed, plan.check_invariants) = (8, false);
+    plan.limits.events = 1_000_000;
+    let report = run(plan).outcome.report;
+    assert_eq!((report.verdict, report.ending), (Verdict::Violated, Ending::Stopped));
+    assert_eq!(report.elections.unwrap().leader(), None, "one of them knows nobody");
+}
+
+/// A store that slept for long finds many sessions over, one after the other, at one moment.
+#[test]
+fn no_more_are_woken_at_once_than_there_are() {
+    let plan = faulty("zookeeper", |plan| {
+        plan.faults.pauses = vec!["0@5ms..500ms".parse().unwrap()];
+    });
+    let herd = run(plan).outcome.report.bandwidth.herd();
+    assert!((1..=5).contains(&herd), "{herd}");
 }
 
 /// The run of `algorithm` with five processes, of which this happens; to its default end.

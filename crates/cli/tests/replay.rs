@@ -3,7 +3,7 @@
 
 use conclave_algorithms::catalogue::{self, Entry, Setting, Timing};
 use conclave_algorithms::quorum::Construction;
-use conclave_cli::commands::plan_of_trace;
+use conclave_cli::commands::{judge_again, plan_of_trace};
 use conclave_cli::plan::{Done, Plan};
 use conclave_core::clock::Timestamp;
 use conclave_core::{Fence, ProcessId, Promises, Seat, View};
@@ -117,10 +117,9 @@ fn whatever_was_run_is_taken_again_without_a_difference() {
             assert_eq!(json::write(&replayed.trace()), written, "{command}");
             let (first, second) = (&done.outcome.report, &replayed.outcome.report);
             assert_eq!(first.fingerprint, second.fingerprint, "{command}");
-            if matches!(second.ending, Ending::Quiet | Ending::Finished)
-                && first.ending != Ending::BudgetSpent
-            {
+            if first.ending != Ending::BudgetSpent {
                 assert_eq!(first.verdict, second.verdict, "{command}");
+                assert_eq!(judge_again(&trace).0.verdict, first.verdict, "{command}");
             }
         }
     }

@@ -1,5 +1,8 @@
 //! All that is judged and measured of elections.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use conclave_core::election::Term;
 use conclave_core::{ProcessId, Seat};
 
@@ -37,13 +40,16 @@ pub struct Elections {
     /// Whether what is under way was called, or has brought a leader that is new. Otherwise
     /// somebody merely learns who leads: it came back, or the word to it was lost.
     is_election: bool,
+    /// By seat: whether it ever had to do with an election. Where the largest is to be elected all
+    /// have; elsewhere some may be a store for the others.
+    takes_part: Vec<bool>,
 }
 
 impl Elections {
     /// For these processes; `largest` and `one_at_a_time` say what was promised.
     pub fn new(members: &[ProcessId], largest: bool, one_at_a_time: bool) -> Self {
         Self {
-            deciding: Deciding::new(members.len()),
+            deciding: Deciding::new(members.len(), largest),
             decisions: 0,
             largest: largest.then(|| LargestId::new(members)),
             agreement: Agreement::default(),
@@ -55,12 +61,17 @@ impl Elections {
             last_turnaround: None,
             latest: Term::NONE,
             is_election: false,
+            takes_part: vec![largest; members.len()],
         }
     }
 
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         self.deciding.on(event);
+        self.takes_part[event.seat.index()] |= matches!(
+            event.what,
+            What::Called | What::Electing | What::Elected { .. } | What::Vacant
+        );
         match event.what {
             What::Called => self.is_election = true,
             What::Elected { term, .. } => {
@@ -82,13 +93,15 @@ impl Elections {
         self.register.on(event);
     }
 
-    /// Nothing that belongs to a call is in flight. Asked at every step of upkeep, so mostly there
-    /// is nothing to it.
+    /// Nothing that belongs to a call is in flight. Says whether an election is over by that. Asked
+    /// at every step of upkeep, so mostly there is nothing to it.
     #[inline]
-    pub fn on_quiet(&mut self, now: Time) {
-        if let Some(wave) = self.deciding.on_quiet() {
+    pub fn on_quiet(&mut self, now: Time) -> bool {
+        let over = self.deciding.on_quiet();
+        if let Some(wave) = over {
             self.on_over(wave, now);
         }
+        over.is_some()
     }
 
     fn on_over(&mut self, wave: Wave, now: Time) {
@@ -126,7 +139,11 @@ impl Elections {
 
     /// Whom all that are up believe to lead, if they agree and nobody is undecided.
     pub fn leader(&self) -> Option<Seat> {
-        self.deciding.leader().filter(|_| self.deciding.undecided() == 0)
+        let beliefs = self.deciding.beliefs();
+        let mut leaders = beliefs.filter(|(seat, _)| self.takes_part[seat.index()]).map(|it| it.1);
+        let first = leaders.next()??;
+        (self.deciding.undecided() == 0 && leaders.all(|leader| leader == Some(first)))
+            .then_some(first)
     }
 }
 
@@ -195,5 +212,27 @@ mod tests {
         let dies = [(20, 1, What::Called), (20, 1, What::Electing), (21, 1, What::Crashed)];
         let learns = [(30, 2, elected(0, 1))];
         assert_eq!(counted(&[FIRST, &dies, &learns]), (1, Some(Time(3))));
+    }
+
+    fn leader(largest: bool, history: &[(u64, u32, What)]) -> Option<Seat> {
+        let mut elections = Elections::new(&MEMBERS, largest, false);
+        for &(at, seat, what) in history {
+            elections.on(&Event { at: Time(at), seat: Seat(seat), what });
+        }
+        elections.leader()
+    }
+
+    #[test]
+    fn a_leader_is_who_all_that_are_up_and_take_part_believe_in() {
+        let both = [(1, 0, elected(2, 0)), (1, 1, elected(2, 0))];
+        assert_eq!(leader(false, &both), Some(Seat(2)), "the third may be a store");
+        assert_eq!(leader(true, &both), None, "the third was not told");
+        let all = [&both[..], &[(1, 2, elected(2, 0))]].concat();
+        assert_eq!(leader(true, &all), Some(Seat(2)));
+        assert_eq!(leader(false, &[&both[..], &[(2, 0, elected(1, 0))]].concat()), None);
+        let gone = [(2, 0, elected(1, 0)), (3, 0, What::Crashed)];
+        assert_eq!(leader(false, &[&both[..], &gone].concat()), Some(Seat(2)));
+        let back = [&both[..], &gone, &[(4, 0, What::Returned)]].concat();
+        assert_eq!(leader(false, &back), None, "it does not know yet");
     }
 }

@@ -190,12 +190,11 @@ impl Judge {
         }
     }
 
-    /// Takes in that no message is in flight that belongs to a call.
+    /// Takes in that no message is in flight that belongs to a call. Says whether an election is
+    /// over by that.
     #[inline]
-    pub fn on_quiet(&mut self, now: Time) {
-        if let Some(elections) = &mut self.elections {
-            elections.on_quiet(now);
-        }
+    pub fn on_quiet(&mut self, now: Time) -> bool {
+        self.elections.as_mut().is_some_and(|elections| elections.on_quiet(now))
     }
 
     /// Takes in that all that comes from here on will come again and again, for ever.

@@ -44,6 +44,9 @@ pub struct Header {
     /// there to the last are one turn of it, and it goes on for ever. The number of all records
     /// where nothing more has to happen, though it could.
     pub repeats_from: Option<u64>,
+    /// Whether the run ended because whoever waited did so in vain. One that was merely cut off is
+    /// not to blame for those who wait.
+    pub is_stuck: bool,
 }
 
 /// A kind of message, as a trace names it.
@@ -77,6 +80,17 @@ impl Trace {
         let from = self.header.repeats_from?;
         let is_rest = from == self.records.len() as u64;
         Some(if is_rest { Ending::Rests } else { Ending::Repeats })
+    }
+
+    /// How it ended, as far as a trace tells, to that judge who has heard all of it. A run that
+    /// says who waits for whom was stuck, too.
+    pub fn ending(&self, judge: &Judge) -> Ending {
+        let is_wait = |record: &Record| matches!(record.event.what, What::WaitsFor { .. });
+        self.endless().unwrap_or_else(|| match judge.waiting() {
+            0 => Ending::Finished,
+            _ if self.header.is_stuck || self.records.iter().any(is_wait) => Ending::Quiet,
+            _ => Ending::BudgetSpent,
+        })
     }
 
     /// A judge for this trace, that has heard all of it.

@@ -65,7 +65,7 @@ impl Watch {
                 Self::Mutex { exclusion: MutualExclusion::default(), fences: Fences::default() }
             }
             Promises::Election { largest, one_at_a_time, .. } => Self::Election {
-                deciding: Deciding::new(ids.len()),
+                deciding: Deciding::new(ids.len(), largest),
                 largest: largest.then(|| LargestId::new(ids)),
                 agreement: Agreement::default(),
                 per_term: OnePerTerm::default(),

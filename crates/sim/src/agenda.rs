@@ -6,9 +6,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use conclave_core::Seat;
 use conclave_observe::Time;
 
-/// Something to come. Few of them at any time, so a heap will do; but for timers. There can be one
-/// per message, mostly set to run out after the same time, so mostly in the order in which they run
-/// out: such a one only joins a queue, which a heap would take a logarithm for.
+/// Something to come. Few of them at any time, so a heap will do; but for timers. There can be
+/// many, mostly set to run out after the same time, so mostly in the order in which they run out:
+/// such a one only joins a queue, which a heap would take a logarithm for.
 #[derive(Debug)]
 pub struct Agenda<C, T> {
     heap: BinaryHeap<Reverse<Entry<C, T>>>,
@@ -27,7 +27,8 @@ pub enum Item<C, T> {
     Fault(usize),
     /// The application of that process says something, if the process is still the same.
     Command { seat: Seat, incarnation: u32, command: C },
-    /// A timer runs out, unless it was set anew or cancelled meanwhile.
+    /// A timer runs out, unless it was set anew or cancelled meanwhile. Of those at the same time
+    /// the earlier setting goes first.
     Timer { seat: Seat, timer: T, setting: u64 },
 }
 
@@ -62,14 +63,14 @@ impl<C, T> Agenda<C, T> {
     }
 
     pub fn push(&mut self, at: Time, item: Item<C, T>) {
-        let rank = match item {
-            Item::Fault(_) => Rank::Fault,
-            Item::Command { .. } => Rank::Command,
-            Item::Timer { .. } => Rank::Timer,
+        let (rank, order) = match item {
+            Item::Fault(_) => (Rank::Fault, self.pushed),
+            Item::Command { .. } => (Rank::Command, self.pushed),
+            Item::Timer { setting, .. } => (Rank::Timer, setting),
         };
         self.commands += usize::from(rank == Rank::Command);
-        let entry = Entry { key: (at, rank, self.pushed), item };
         self.pushed += 1;
+        let entry = Entry { key: (at, rank, order), item };
         if rank == Rank::Timer && self.queue.back().is_none_or(|last| *last < entry) {
             self.queue.push_back(entry);
         } else {
@@ -92,13 +93,21 @@ impl<C, T> Agenda<C, T> {
         };
         let Entry { key: (at, rank, _), item } = entry?;
         self.commands -= usize::from(rank == Rank::Command);
-        let first = if self.is_queue_first() {
+        self.next = self.front().map_or(NOTHING, |entry| (entry.key.0, entry.key.1));
+        Some((at, item))
+    }
+
+    /// The next item, which stays.
+    pub fn first(&self) -> Option<(Time, &Item<C, T>)> {
+        self.front().map(|entry| (entry.key.0, &entry.item))
+    }
+
+    fn front(&self) -> Option<&Entry<C, T>> {
+        if self.is_queue_first() {
             self.queue.front()
         } else {
             self.heap.peek().map(|Reverse(entry)| entry)
-        };
-        self.next = first.map_or(NOTHING, |entry| (entry.key.0, entry.key.1));
-        Some((at, item))
+        }
     }
 
     fn is_queue_first(&self) -> bool {

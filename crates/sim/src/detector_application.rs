@@ -34,7 +34,7 @@ impl<P: Detector> Application<P> for DetectorApplication {
 
     fn on_quiet(&mut self, _: &mut Desk<Command>) {}
 
-    fn is_done(&self, now: Time) -> bool {
-        now >= self.until
+    fn is_done(&self, next: Time) -> bool {
+        next > self.until
     }
 }

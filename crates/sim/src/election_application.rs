@@ -144,6 +144,11 @@ impl<P: Election> Application<P> for ElectionApplication {
 
     fn on_return(&mut self, seat: Seat, desk: &mut Desk<Command>) {
         self.places[seat.index()].is_up = true;
+        // What it had still to call died with it; but who is up by then calls.
+        let now = desk.now();
+        for call in self.calls.iter().filter(|call| call.seat == seat && call.at >= now) {
+            desk.order(seat, Command::Call, call.at - now);
+        }
         self.ask_later(seat, desk);
     }
 
@@ -153,14 +158,14 @@ impl<P: Election> Application<P> for ElectionApplication {
 
     fn on_quiet(&mut self, _: &mut Desk<Command>) {}
 
-    fn is_done(&self, now: Time) -> bool {
+    fn is_done(&self, next: Time) -> bool {
         // Asked at every step of upkeep, so what is quickly said comes first.
-        if now < self.until {
+        if next <= self.until {
             return false;
         }
-        let all_called = self.calls.iter().all(|call| call.at < now);
+        let all_called = self.calls.iter().all(|call| call.at < next);
         // Where calls died with their callers, nothing comes any more; some begin by themselves.
-        let is_idle = now >= self.until + PATIENCE;
+        let is_idle = next > self.until + PATIENCE;
         all_called && self.is_settled(is_idle)
     }
 }

@@ -482,15 +482,12 @@ where
             }
         };
         let judge = trace.judge_with(P::Message::KINDS, self.setup.ordering, hear);
-        // A trace does not say how its run ended. One that did not end well says who waits for
-        // whom; else whoever waits does so in vain if nothing can come any more.
-        let is_wait = |record: &Record| matches!(record.event.what, What::WaitsFor { .. });
+        // Whatever it tells: if nothing can come any more, whoever waits does so in vain.
         let is_stuck = self.world.is_quiet() && self.inside.is_empty();
-        let ending = trace.endless().unwrap_or_else(|| match judge.waiting() {
-            0 => Ending::Finished,
-            _ if is_stuck || trace.records.iter().any(is_wait) => Ending::Quiet,
-            _ => Ending::BudgetSpent,
-        });
+        let ending = match trace.ending(&judge) {
+            Ending::BudgetSpent if is_stuck => Ending::Quiet,
+            ending => ending,
+        };
         let view = self.setup.view;
         let waits_for = |process: &Option<P>| {
             let whom = process.as_ref().map(P::waits_for).unwrap_or_default();

@@ -1,13 +1,42 @@
-//! Which timers are set.
+//! Which timers are set, and when they run out.
 
 use conclave_core::Seat;
+use conclave_observe::Time;
 
-/// The timers that are set, and which setting of each counts.
+/// The timers that are set.
+///
+/// A timer that is set anew with every message would fill the agenda with settings that no longer
+/// count. So each has one entry there, at the first of its times. When that comes and the timer
+/// was set to a later one meanwhile, the entry moves there: see [`Entry::Moves`].
 #[derive(Debug)]
 pub struct Timers<T> {
     /// By seat, sorted by name: a process has few, or sets them once and then sets them anew.
-    by_seat: Vec<Vec<(T, u64)>>,
+    by_seat: Vec<Vec<Slot<T>>>,
     settings: u64,
+}
+
+/// When a timer runs out, and the how manieth setting of all that is: of two which run out at the
+/// same time, the one that was set first goes first.
+pub type Due = (Time, u64);
+
+#[derive(Debug)]
+struct Slot<T> {
+    timer: T,
+    /// `None` if it was cancelled, and only its entry is left.
+    due: Option<Due>,
+    /// Where its entry is; `None` if it ran out, and its process is paused.
+    entry: Option<Due>,
+}
+
+/// What becomes of an entry whose time has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// The timer runs out.
+    RunsOut,
+    /// It was set to a later time since.
+    Moves(Due),
+    /// It was cancelled, or set to an earlier time, which has an entry of its own.
+    IsGone,
 }
 
 impl<T: Copy + Ord> Timers<T> {
@@ -15,28 +44,68 @@ impl<T: Copy + Ord> Timers<T> {
         Self { by_seat: (0..members).map(|_| Vec::new()).collect(), settings: 0 }
     }
 
-    /// Sets a timer, in place of what it was set to before; says which setting this is.
-    pub fn set(&mut self, seat: Seat, timer: T) -> u64 {
+    /// Sets a timer, in place of what it was set to before. Gives back the entry that it needs,
+    /// if it has none that comes first.
+    pub fn set(&mut self, seat: Seat, timer: T, at: Time) -> Option<Due> {
         self.settings += 1;
+        let due = (at, self.settings);
         let timers = &mut self.by_seat[seat.index()];
-        match place(timers, timer) {
-            Ok(place) => timers[place].1 = self.settings,
-            Err(place) => timers.insert(place, (timer, self.settings)),
+        let place = place(timers, timer).unwrap_or_else(|place| {
+            timers.insert(place, Slot { timer, due: None, entry: None });
+            place
+        });
+        let slot = &mut timers[place];
+        slot.due = Some(due);
+        if slot.entry.is_some_and(|entry| entry < due) {
+            return None;
         }
-        self.settings
+        slot.entry = Some(due);
+        Some(due)
+    }
+
+    /// The entry is the first of all, so its time comes next.
+    pub fn on_entry(&mut self, seat: Seat, timer: T, entry: Due) -> Entry {
+        let timers = &mut self.by_seat[seat.index()];
+        let Ok(place) = place(timers, timer) else { return Entry::IsGone };
+        let slot = &mut timers[place];
+        if slot.entry != Some(entry) {
+            return Entry::IsGone;
+        }
+        match slot.due {
+            Some(due) if due == entry => Entry::RunsOut,
+            Some(due) => {
+                slot.entry = Some(due);
+                Entry::Moves(due)
+            }
+            None => {
+                timers.remove(place);
+                Entry::IsGone
+            }
+        }
+    }
+
+    /// The entry of a timer that runs out was taken from the agenda.
+    pub fn on_taken(&mut self, seat: Seat, timer: T) {
+        let timers = &mut self.by_seat[seat.index()];
+        if let Ok(place) = place(timers, timer) {
+            timers[place].entry = None;
+        }
     }
 
     /// Whether it is set, and was not set anew since.
-    pub fn is_set(&self, seat: Seat, timer: T, setting: u64) -> bool {
+    pub fn is_set(&self, seat: Seat, timer: T, due: Due) -> bool {
         let timers = &self.by_seat[seat.index()];
-        place(timers, timer).is_ok_and(|place| timers[place].1 == setting)
+        place(timers, timer).is_ok_and(|place| timers[place].due == Some(due))
     }
 
     /// It ran out, or is not to.
     pub fn unset(&mut self, seat: Seat, timer: T) {
         let timers = &mut self.by_seat[seat.index()];
         if let Ok(place) = place(timers, timer) {
-            timers.remove(place);
+            timers[place].due = None;
+            if timers[place].entry.is_none() {
+                timers.remove(place);
+            }
         }
     }
 
@@ -47,27 +116,31 @@ impl<T: Copy + Ord> Timers<T> {
 
     /// Whether nobody has set any.
     pub fn is_empty(&self) -> bool {
-        self.by_seat.iter().all(Vec::is_empty)
+        self.by_seat.iter().flatten().all(|slot| slot.due.is_none())
     }
 }
 
 /// Where it is, or where it would have to be.
 #[inline]
-fn place<T: Copy + Ord>(timers: &[(T, u64)], timer: T) -> Result<usize, usize> {
-    timers.binary_search_by(|(other, _)| other.cmp(&timer))
+fn place<T: Copy + Ord>(timers: &[Slot<T>], timer: T) -> Result<usize, usize> {
+    timers.binary_search_by(|slot| slot.timer.cmp(&timer))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::seed::Stream;
 
     const SEAT: Seat = Seat(1);
 
     #[test]
     fn only_the_last_setting_counts_and_only_until_it_is_unset() {
         let mut timers = Timers::new(2);
-        let (first, other) = (timers.set(SEAT, 'b'), timers.set(SEAT, 'a'));
-        let second = timers.set(SEAT, 'b');
+        let first = timers.set(SEAT, 'b', Time(5)).expect("it has no entry yet");
+        let other = timers.set(SEAT, 'a', Time(6)).expect("it has no entry yet");
+        let second = timers.set(SEAT, 'b', Time(4)).expect("its entry is too late");
         assert!(!timers.is_set(SEAT, 'b', first), "it was set anew");
         assert!(timers.is_set(SEAT, 'b', second) && timers.is_set(SEAT, 'a', other));
         assert!(!timers.is_set(Seat(0), 'b', second), "that is another's");
@@ -76,16 +149,75 @@ mod tests {
         timers.unset(SEAT, 'b');
         assert!(!timers.is_set(SEAT, 'b', second));
         assert!(timers.is_set(SEAT, 'a', other));
+        assert_eq!(timers.on_entry(SEAT, 'b', second), Entry::IsGone);
+    }
+
+    #[test]
+    fn a_timer_that_is_set_to_a_later_time_keeps_its_entry_which_moves_there_when_it_comes() {
+        let mut timers = Timers::new(2);
+        let first = timers.set(SEAT, (), Time(5)).expect("it has no entry yet");
+        assert_eq!(timers.set(SEAT, (), Time(7)), None);
+        timers.unset(SEAT, ());
+        assert_eq!(timers.set(SEAT, (), Time(9)), None);
+        assert_eq!(timers.on_entry(SEAT, (), first), Entry::Moves((Time(9), 3)));
+        assert_eq!(timers.on_entry(SEAT, (), (Time(9), 3)), Entry::RunsOut);
     }
 
     #[test]
     fn a_crash_takes_all_timers_of_that_process_alone() {
         let mut timers = Timers::new(2);
-        let (lost, kept) = (timers.set(SEAT, ()), timers.set(Seat(0), ()));
+        let lost = timers.set(SEAT, (), Time(1)).expect("it has no entry yet");
+        let kept = timers.set(Seat(0), (), Time(1)).expect("it has no entry yet");
         timers.unset_all(SEAT);
         assert!(!timers.is_set(SEAT, (), lost) && timers.is_set(Seat(0), (), kept));
         assert!(!timers.is_empty());
         timers.unset(Seat(0), ());
         assert!(timers.is_empty());
+    }
+
+    /// Set, set anew, cancelled and run out at random, beside a plain map of what is set.
+    #[test]
+    fn they_run_out_as_if_each_setting_had_an_entry_of_its_own() {
+        let mut stream = Stream::new(1, "timers");
+        let (mut timers, mut twin) = (Timers::new(1), BTreeMap::<u64, Due>::new());
+        let mut agenda = BTreeMap::new();
+        let (mut now, mut ran_out, mut moved) = (Time(0), 0, 0);
+        for _ in 0..20_000 {
+            let timer = stream.below(4);
+            match stream.below(8) {
+                0..=3 => {
+                    let at = Time(now.0 + stream.below(20));
+                    let entry = timers.set(Seat(0), timer, at);
+                    twin.insert(timer, (at, timers.settings));
+                    if let Some(due) = entry {
+                        agenda.insert(due, timer);
+                    }
+                }
+                4 => {
+                    timers.unset(Seat(0), timer);
+                    twin.remove(&timer);
+                }
+                _ => {
+                    let Some((due, timer)) = agenda.pop_first() else { continue };
+                    match timers.on_entry(Seat(0), timer, due) {
+                        Entry::RunsOut => {
+                            let first = twin.iter().map(|(&timer, &due)| (due, timer)).min();
+                            assert_eq!(first, Some((due, timer)));
+                            twin.remove(&timer);
+                            timers.on_taken(Seat(0), timer);
+                            timers.unset(Seat(0), timer);
+                            (now, ran_out) = (due.0, ran_out + 1);
+                        }
+                        Entry::Moves(due) => {
+                            agenda.insert(due, timer);
+                            moved += 1;
+                        }
+                        Entry::IsGone => {}
+                    }
+                }
+            }
+            assert_eq!(timers.is_empty(), twin.is_empty());
+        }
+        assert!(ran_out > 1_000 && moved > 1_000, "{ran_out} ran out, {moved} moved");
     }
 }

@@ -24,8 +24,9 @@ pub trait Application<P: Protocol> {
     fn awaits_quiet(&self) -> bool;
     /// No call is under way and no message that belongs to one is in flight.
     fn on_quiet(&mut self, desk: &mut Desk<P::Command>);
-    /// Whether all that was to be done is done.
-    fn is_done(&self, now: Time) -> bool;
+    /// Whether all that was to be done is done. What comes next comes at that time, if the run goes
+    /// on.
+    fn is_done(&self, next: Time) -> bool;
 }
 
 /// Where an application puts its commands.

@@ -15,7 +15,7 @@ use conclave_observe::{
 use crate::agenda::{Agenda, Item, Rank};
 use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
 use crate::seed::Stream;
-use crate::timers::Timers;
+use crate::timers::{self, Due, Timers};
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
 use crate::{Application, Desk, FiredFault, Network, Outcome, Rate, Recording, Setup};
 
@@ -84,7 +84,7 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
 enum Held<P: Protocol> {
     Message(Flight<P::Message>),
     Command { incarnation: u32, command: P::Command },
-    Timer { timer: P::Timer, setting: u64 },
+    Timer { timer: P::Timer, due: Due },
 }
 
 /// The judge and the recorder, which is there or not once and for all, so that a run which is not
@@ -196,21 +196,27 @@ where
             self.take_from_self();
             return None;
         }
+        let (mut at, mut due) = self.next();
+        if due == Some(Rank::Timer) && !self.does_timer_run_out() {
+            return None;
+        }
         if self.calls_in_flight == 0 {
-            if self.watches_elections && !self.is_anyone_paused() {
-                self.watch.judge.on_quiet(self.watch.now);
+            let watches = self.watches_elections && !self.is_anyone_paused();
+            if watches
+                && self.watch.judge.on_quiet(self.watch.now)
+                && self.watch.judge.has_seen_enough()
+            {
+                return Some(Ending::Stopped);
             }
-            if self.application.is_done(self.watch.now) && !self.is_anyone_paused() {
+            if self.application.is_done(at) && !self.is_anyone_paused() {
                 return Some(Ending::Finished);
             }
             if self.application.awaits_quiet() {
                 self.application.on_quiet(self.desk.at(self.watch.now));
                 self.take_orders();
+                (at, due) = self.next();
             }
         }
-        let arrives_at = self.wire.next_at();
-        let (due_at, rank) = self.agenda.next();
-        let at = arrives_at.min(due_at);
         self.events += 1;
         if at > self.setup.limits.time || self.events > self.setup.limits.events {
             let is_over = at == Time::NEVER;
@@ -219,7 +225,7 @@ where
         if self.watch.judge.faults() > 0 && self.is_patience_lost(at) {
             return Some(Ending::PatienceLost);
         }
-        if (due_at, rank) < (arrives_at, Rank::Message) {
+        if let Some(rank) = due {
             if rank == Rank::Fault && self.is_deadlocked() {
                 return Some(Ending::Quiet);
             }
@@ -236,6 +242,15 @@ where
             return Some(Ending::Stopped);
         }
         None
+    }
+
+    /// When something happens next; and what, if it is due and is not a message.
+    #[inline]
+    fn next(&mut self) -> (Time, Option<Rank>) {
+        let arrives_at = self.wire.next_at();
+        let (due_at, rank) = self.agenda.next();
+        let is_due = (due_at, rank) < (arrives_at, Rank::Message);
+        (arrives_at.min(due_at), is_due.then_some(rank))
     }
 
     #[inline(never)]
@@ -268,7 +283,10 @@ where
             Some((_, Item::Command { seat, incarnation, command })) => {
                 self.command(seat, incarnation, command);
             }
-            Some((_, Item::Timer { seat, timer, setting })) => self.timer(seat, timer, setting),
+            Some((at, Item::Timer { seat, timer, setting })) => {
+                self.timers.on_taken(seat, timer);
+                self.timer(seat, timer, (at, setting));
+            }
             Some((_, Item::Fault(number))) => self.fault(self.faults.actions[number]),
             None => {}
         }
@@ -288,12 +306,30 @@ where
         self.process_input(seat, Input::Command(command));
     }
 
-    fn timer(&mut self, seat: Seat, timer: P::Timer, setting: u64) {
-        if !self.timers.is_set(seat, timer, setting) {
+    /// Whether the first entry of the agenda is a timer that is still set to that time. If it is
+    /// not, the entry goes: that was no event, and no time has passed.
+    #[inline(never)]
+    fn does_timer_run_out(&mut self) -> bool {
+        let Some((at, &Item::Timer { seat, timer, setting })) = self.agenda.first() else {
+            return true;
+        };
+        let becomes = self.timers.on_entry(seat, timer, (at, setting));
+        if becomes == timers::Entry::RunsOut {
+            return true;
+        }
+        self.agenda.pop();
+        if let timers::Entry::Moves((at, setting)) = becomes {
+            self.agenda.push(at, Item::Timer { seat, timer, setting });
+        }
+        false
+    }
+
+    fn timer(&mut self, seat: Seat, timer: P::Timer, due: Due) {
+        if !self.timers.is_set(seat, timer, due) {
             return;
         }
         if let Some(held) = &mut self.paused[seat.index()] {
-            held.push_back(Held::Timer { timer, setting });
+            held.push_back(Held::Timer { timer, due });
             return;
         }
         self.timers.unset(seat, timer);
@@ -386,10 +422,11 @@ where
 
     /// Its own clock runs it out, so a fast clock does so early.
     fn set_timer(&mut self, seat: Seat, timer: P::Timer, after: Time, at_most: Time) {
-        let setting = self.timers.set(seat, timer);
         let after = if after < at_most { self.timer_stream.between(after, at_most) } else { after };
         let after = self.rates[seat.index()].real(after);
-        self.agenda.push(self.watch.now + after, Item::Timer { seat, timer, setting });
+        if let Some((at, setting)) = self.timers.set(seat, timer, self.watch.now + after) {
+            self.agenda.push(at, Item::Timer { seat, timer, setting });
+        }
     }
 
     #[inline(always)]
@@ -484,7 +521,7 @@ where
             match held {
                 Held::Message(flight) => self.deliver(flight),
                 Held::Command { incarnation, command } => self.command(seat, incarnation, command),
-                Held::Timer { timer, setting } => self.timer(seat, timer, setting),
+                Held::Timer { timer, due } => self.timer(seat, timer, due),
             }
             while !self.to_self.is_empty() {
                 self.take_from_self();

@@ -56,6 +56,7 @@ fn again(fence: u64, readings: Readings<'_>) -> Result<(), ReplayError> {
         promises: Promises::Mutex { liveness: true, ordering: false },
         options: vec![],
         repeats_from: None,
+        is_stuck: false,
     };
     let record = |what| {
         let event = Event { at, seat: Seat(0), what };

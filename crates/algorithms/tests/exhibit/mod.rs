@@ -124,6 +124,7 @@ impl Exhibit {
             promises: self.entry.promises,
             options: Vec::new(),
             repeats_from: counterexample.told.repeats_from,
+            is_stuck: false,
         };
         Trace { header, records: counterexample.told.records.clone() }
     }

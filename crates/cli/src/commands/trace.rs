@@ -21,19 +21,20 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let trace = json::read(&text).with_context(|| args.file.display().to_string())?;
     let members = trace.header.members.len();
     let (report, reason) = judge_again(&trace);
-    let mut out = anstream::stdout().lock();
-    if args.explain {
-        explain::explain(&trace, &mut out)?;
-        writeln!(out)?;
-    }
-    let style = output::style(report.verdict);
-    let (name, seed) = (&trace.header.algorithm, trace.header.seed);
-    let processes = counted(members as u64, "process", "processes");
-    writeln!(out, "{name}, {processes}, network {}, seed {seed}", trace.header.network)?;
-    writeln!(out, "  {style}{}{style:#}: {reason}", report.verdict)?;
-    let events = counted(trace.records.len() as u64, "event", "events");
-    let sent = counted(report.bandwidth.sent(), "message", "messages");
-    writeln!(out, "  {events}, {sent}, until {} ms", report.end)?;
+    output::say(|out| {
+        if args.explain {
+            explain::explain(&trace, out)?;
+            writeln!(out)?;
+        }
+        let style = output::style(report.verdict);
+        let (name, seed) = (&trace.header.algorithm, trace.header.seed);
+        let processes = counted(members as u64, "process", "processes");
+        writeln!(out, "{name}, {processes}, network {}, seed {seed}", trace.header.network)?;
+        writeln!(out, "  {style}{}{style:#}: {reason}", report.verdict)?;
+        let events = counted(trace.records.len() as u64, "event", "events");
+        let sent = counted(report.bandwidth.sent(), "message", "messages");
+        writeln!(out, "  {events}, {sent}, until {} ms", report.end)
+    })?;
     output::check_window(&args.drawing)?;
     output::draw(&trace, &args.drawing, members, vec![format!("{}: {reason}", report.verdict)])?;
     Ok(exit::exit_code(report.verdict))
@@ -43,17 +44,10 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
 pub fn judge_again(trace: &Trace) -> (Report, String) {
     let members = trace.header.members.len();
     let ordering = if members <= ORDERING_MAX { JudgeOrdering::Yes } else { JudgeOrdering::No };
-    // A run that did not end well says at its end who waits for whom; one that was cut off does
-    // not, and is not blamed for those who wait.
     let judge = trace.judge(ordering);
-    let waits = waits(trace);
-    let ending = trace.endless().unwrap_or_else(|| match judge.waiting() {
-        0 => Ending::Finished,
-        _ if waits.iter().any(|whom| !whom.is_empty()) => Ending::Quiet,
-        _ => Ending::BudgetSpent,
-    });
+    let ending = trace.ending(&judge);
     let diagnosis =
-        (ending == Ending::Quiet).then(|| WaitGraph::new(waits).diagnose(&judge)).flatten();
+        (ending == Ending::Quiet).then(|| WaitGraph::new(waits(trace)).diagnose(&judge)).flatten();
     let promises_order = trace.header.promises.ordering();
     let report = judge.finish(ending);
     let id = |seat| trace.id(seat);

@@ -45,8 +45,9 @@ fn measure_where(
     let cells = costs.map(|measure| {
         let cell = Cell::new(entry, size, measure, lab.figure(measure)?);
         // Two of whom one is dead are no majority: there is no succession to measure.
-        let is_possible = cell.measured.is_some() || n > 2;
-        Ok(Cell { exact: cell.exact && is_possible, ..cell })
+        let takes_succession = measure == Measure::TurnaroundLone && entry.needs.coordinator;
+        let is_impossible = takes_succession && n <= 2;
+        Ok(Cell { exact: cell.exact && !is_impossible, ..cell })
     });
     cells.collect()
 }

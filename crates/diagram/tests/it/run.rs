@@ -40,6 +40,7 @@ impl Run {
             promises: Promises::Mutex { liveness: true, ordering: true },
             options: vec![],
             repeats_from: None,
+            is_stuck: false,
         };
         Self { trace: Trace { header, records: vec![] }, messages: 0 }
     }

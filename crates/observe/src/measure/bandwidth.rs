@@ -46,7 +46,7 @@ impl Bandwidth {
                 self.sent[usize::from(kind)] += 1;
                 self.transmissions += u64::from(!copy);
                 if self.wakes >> (kind % 64) & 1 == 1 {
-                    self.herd.on_wake(event.at, event.seat);
+                    self.herd.on_wake(event.at, event.seat, to);
                 }
             }
             What::Received { from, .. } if from != event.seat => {

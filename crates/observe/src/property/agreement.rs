@@ -47,7 +47,7 @@ mod tests {
     use crate::{Event, What};
 
     fn judge(history: &[(u32, What)]) -> Option<Disagreement> {
-        let (mut deciding, mut property) = (Deciding::new(3), Agreement::default());
+        let (mut deciding, mut property) = (Deciding::new(3, true), Agreement::default());
         for &(seat, what) in history {
             deciding.on(&Event { at: Time(0), seat: Seat(seat), what });
         }

@@ -20,6 +20,9 @@ pub struct Deciding {
     knows: Vec<Option<Seat>>,
     is_down: Vec<bool>,
     election: Option<Wave>,
+    /// Whether a call makes its caller take part, so that it cannot go unheard. Where a leader is
+    /// kept by upkeep, a call may be answered by nothing: there is one already.
+    is_bound_by_calls: bool,
 }
 
 /// An election while it lasts.
@@ -32,14 +35,15 @@ pub struct Wave {
 }
 
 impl Deciding {
-    /// For `members` processes.
-    pub fn new(members: usize) -> Self {
+    /// For `members` processes; the last says whether whoever calls has to be told who leads.
+    pub fn new(members: usize, is_bound_by_calls: bool) -> Self {
         Self {
             is_undecided: vec![false; members],
             undecided: 0,
             knows: vec![None; members],
             is_down: vec![false; members],
             election: None,
+            is_bound_by_calls,
         }
     }
 
@@ -47,7 +51,12 @@ impl Deciding {
     pub fn on(&mut self, event: &Event) {
         let (at, index) = (event.at, event.seat.index());
         match event.what {
-            What::Called => drop(self.wave(at)),
+            What::Called => {
+                self.wave(at);
+                if self.is_bound_by_calls {
+                    self.decide(index, false);
+                }
+            }
             What::Electing => {
                 self.wave(at);
                 self.decide(index, false);
@@ -98,6 +107,7 @@ impl Deciding {
             knows: names.rows(&knows),
             is_down: names.rows(&self.is_down),
             election: self.election,
+            is_bound_by_calls: self.is_bound_by_calls,
         }
     }
 
@@ -123,13 +133,6 @@ impl Deciding {
         all.filter(|(_, (_, is_down))| !**is_down)
             .map(|(index, (&leader, _))| (Seat::at(index), leader))
     }
-
-    /// Whom all that are up and were told anything believe to lead, if they believe in the same.
-    pub fn leader(&self) -> Option<Seat> {
-        let mut told = self.beliefs().filter_map(|(_, leader)| leader);
-        let first = told.next()?;
-        told.all(|leader| leader == first).then_some(first)
-    }
 }
 
 #[cfg(test)]
@@ -143,7 +146,7 @@ mod tests {
     }
 
     fn watch(history: &[(u64, u32, What)]) -> Deciding {
-        let mut property = Deciding::new(3);
+        let mut property = Deciding::new(3, true);
         for &(at, seat, what) in history {
             property.on(&Event { at: Time(at), seat: Seat(seat), what });
         }
@@ -159,19 +162,18 @@ mod tests {
     }
 
     #[test]
+    fn whoever_calls_takes_part_where_calls_bind() {
+        assert_eq!(watch(&[(1, 0, What::Called)]).undecided(), 1);
+        let mut elsewhere = Deciding::new(3, false);
+        elsewhere.on(&Event { at: Time(1), seat: Seat(0), what: What::Called });
+        assert_eq!(elsewhere.undecided(), 0);
+    }
+
+    #[test]
     fn an_election_lasts_from_the_first_call_to_the_last_decision() {
         let mut seen = watch(&[(1, 0, What::Called), (1, 0, What::Electing), (4, 0, elected(2))]);
         let wave = Wave { since: Time(1), decided_at: Some(Time(4)) };
         assert_eq!(seen.on_quiet(), Some(wave));
         assert_eq!(seen.on_quiet(), None, "it is over once");
-    }
-
-    #[test]
-    fn a_leader_is_who_all_that_are_up_believe_in() {
-        let both = [(1, 0, elected(2)), (1, 1, elected(2))];
-        assert_eq!(watch(&both).leader(), Some(Seat(2)));
-        assert_eq!(watch(&[&both[..], &[(2, 0, elected(1))]].concat()).leader(), None);
-        let gone = [(2, 0, elected(1)), (3, 0, What::Crashed)];
-        assert_eq!(watch(&[&both[..], &gone].concat()).leader(), Some(Seat(2)));
     }
 }

@@ -1,5 +1,6 @@
 //! Failure detection: the dead are suspected (completeness), and nobody else is (accuracy).
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -14,8 +15,11 @@ pub struct Detection {
     suspicions: Suspicions,
     /// By seat: since when it is down.
     down_since: Vec<Option<Time>>,
-    /// From a crash to a suspicion, for each who came to suspect.
-    pub time_to_detect: Histogram,
+    /// Who suspects the dead, by the dead one and by who: how long after the crash it began to.
+    /// Whoever is taken in by a late message and trusts the dead once more has not noticed yet.
+    noticing: BTreeMap<(Seat, Seat), Time>,
+    /// The same, of those who are not down any more.
+    noticed: Histogram,
     wrong: u64,
     deaths: u64,
 }
@@ -47,7 +51,8 @@ impl Detection {
         Self {
             suspicions: Suspicions::new(members),
             down_since: vec![None; members],
-            time_to_detect: Histogram::default(),
+            noticing: BTreeMap::new(),
+            noticed: Histogram::default(),
             wrong: 0,
             deaths: 0,
         }
@@ -55,23 +60,38 @@ impl Detection {
 
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
-        let (at, index) = (event.at, event.seat.index());
+        let (at, seat, index) = (event.at, event.seat, event.seat.index());
         match event.what {
             What::Suspected { whom } => match self.down_since[whom.index()] {
-                Some(since) => self.time_to_detect.record(at - since),
+                Some(since) => drop(self.noticing.insert((whom, seat), at - since)),
                 None => self.wrong += 1,
             },
+            What::Trusted { whom } => drop(self.noticing.remove(&(whom, seat))),
             What::Crashed => {
                 self.deaths += 1;
                 self.down_since[index] = Some(at);
                 // Whoever suspected it wrongly was right too soon.
-                let early = self.suspicions.of(event.seat);
-                (0..early).for_each(|_| self.time_to_detect.record(Time::ZERO));
+                let early = self.suspicions.of(seat).map(|who| ((seat, who), Time::ZERO));
+                self.noticing.extend(early);
             }
-            What::Returned | What::Replaced => self.down_since[index] = None,
+            What::Returned | What::Replaced => {
+                self.down_since[index] = None;
+                let mut others = self.noticing.split_off(&(seat, Seat(0)));
+                let next = Seat(seat.0.saturating_add(1));
+                let mut later = others.split_off(&(next, Seat(0)));
+                others.into_values().for_each(|time| self.noticed.record(time));
+                self.noticing.append(&mut later);
+            }
             _ => {}
         }
         self.suspicions.on(event);
+    }
+
+    /// From a crash to the suspicion that stayed, for each who noticed.
+    pub fn time_to_detect(&self) -> Histogram {
+        let mut all = self.noticed.clone();
+        self.noticing.values().for_each(|&time| all.record(time));
+        all
     }
 
     /// How often somebody who was up was suspected.
@@ -145,9 +165,10 @@ impl Suspicions {
         }
     }
 
-    /// How many suspect that one.
-    fn of(&self, whom: Seat) -> usize {
-        self.suspects.iter().filter(|it| it.contains(whom)).count()
+    /// Who suspects that one.
+    fn of(&self, whom: Seat) -> impl Iterator<Item = Seat> + '_ {
+        let suspects = self.suspects.iter().enumerate();
+        suspects.filter(move |(_, it)| it.contains(whom)).map(|(index, _)| Seat::at(index))
     }
 
     /// Who is up and does not suspect whom, who is down.
@@ -184,7 +205,34 @@ mod tests {
     fn a_death_that_all_notice_is_neither_missed_nor_wrong() {
         let seen = watch(&[(5, 2, DEAD), (8, 0, suspects(2)), (9, 1, suspects(2))]);
         assert_eq!((seen.wrong(), seen.missed().count()), (0, 0));
-        assert_eq!(seen.time_to_detect.max(), Some(Time(4)));
+        assert_eq!(seen.time_to_detect().max(), Some(Time(4)));
+    }
+
+    /// The last suspicion counts: the others were taken back.
+    #[test]
+    fn the_time_to_detect_is_that_of_the_suspicion_which_stays() {
+        let trusts = What::Trusted { whom: Seat(2) };
+        let early = [(2, 0, suspects(2)), (4, 1, suspects(2)), (5, 2, DEAD)];
+        let seen = watch(&early);
+        assert_eq!(
+            (seen.time_to_detect().count(), seen.time_to_detect().max()),
+            (2, Some(Time(0)))
+        );
+        let corrected = [&early[..], &[(6, 0, trusts), (9, 0, suspects(2))]].concat();
+        let times = watch(&corrected).time_to_detect();
+        assert_eq!((times.count(), times.max(), times.mean()), (2, Some(Time(4)), Some(2.0)));
+        let unlearnt = [&corrected[..], &[(10, 0, trusts)]].concat();
+        assert_eq!(watch(&unlearnt).time_to_detect().count(), 1);
+    }
+
+    #[test]
+    fn each_death_of_one_who_comes_back_counts() {
+        let returns = [(8, 2, What::Returned), (8, 0, What::Trusted { whom: Seat(2) })];
+        let first = [(5, 2, DEAD), (7, 0, suspects(2)), (7, 1, suspects(2))];
+        let second = [(10, 2, DEAD), (15, 0, suspects(2))];
+        let times = watch(&[&first[..], &returns, &second].concat()).time_to_detect();
+        // 1 never trusted it again, so it knew of the second death too soon.
+        assert_eq!((times.count(), times.max(), times.mean()), (4, Some(Time(5)), Some(9.0 / 4.0)));
     }
 
     #[test]

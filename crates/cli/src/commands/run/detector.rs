@@ -41,7 +41,7 @@ fn detected(done: &Done, detection: &Detection) -> String {
         _ if is_nobody_left(&done.outcome.report) => NOBODY_LEFT,
         _ => "nobody noticed",
     };
-    spread(&detection.time_to_detect, Unit::of(done.plan.network), none)
+    spread(&detection.time_to_detect(), Unit::of(done.plan.network), none)
 }
 
 fn wrong(done: &Done, detection: &Detection) -> String {
@@ -88,7 +88,7 @@ pub fn fields(done: &Done) -> Value {
     let Some(detection) = &report.detection else { return Value::Null };
     let unit = Unit::of(done.plan.network);
     json!({
-        "time_to_detect": times(&detection.time_to_detect, unit),
+        "time_to_detect": times(&detection.time_to_detect(), unit),
         "wrong_suspicions": detection.wrong(),
         "missed_deaths": detection.missed().count(),
         "beats": report.bandwidth.in_phase(Phase::Upkeep),

@@ -30,6 +30,7 @@ pub(super) fn header() -> Header {
         promises: Promises::Mutex { liveness: true, ordering: true },
         options: Vec::new(),
         repeats_from: None,
+        is_stuck: false,
     }
 }
 
@@ -226,14 +227,14 @@ fn what_becomes_of_the_messages_of_the_dead_can_still_be_told() {
 }
 
 #[test]
-fn what_processes_were_told_and_where_a_loop_begins_are_kept() {
+fn what_processes_were_told_where_a_loop_begins_and_that_it_is_stuck_are_kept() {
     let options = [("bound", "5ms"), ("drift", "3=1.3"), ("drift", "5=0.9"), ("skip-dead", "")];
     let options = options.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
-    let header = Header { options, repeats_from: Some(1), ..header() };
+    let header = Header { options, repeats_from: Some(1), is_stuck: true, ..header() };
     let first = HEADER.strip_suffix('}').unwrap();
     let more = concat!(
         r#","options":[["bound","5ms"],["drift","3=1.3"],["drift","5=0.9"],["skip-dead",""]],"#,
-        r#""repeats_from":1}"#
+        r#""repeats_from":1,"stuck":true}"#
     );
     let line = format!("{first}{more}");
     assert_eq!(write_header(&header), line);

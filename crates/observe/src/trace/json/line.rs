@@ -49,6 +49,9 @@ pub(super) struct HeaderLine<'a> {
     /// Where the loop begins, if the run ends in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     repeats_from: Option<u64>,
+    /// Whether whoever waited at the end did so in vain.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    stuck: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,6 +130,7 @@ impl<'a> HeaderLine<'a> {
                 .map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value)))
                 .collect(),
             repeats_from: header.repeats_from,
+            stuck: header.is_stuck,
         }
     }
 }
@@ -226,6 +230,7 @@ pub(super) fn read_header(text: &str) -> Result<(Header, View), Flaw> {
             .map(|(name, value)| (name.into_owned(), value.into_owned()))
             .collect(),
         repeats_from: line.repeats_from,
+        is_stuck: line.stuck,
     };
     Ok((header, view))
 }

@@ -58,7 +58,7 @@ fn a_text_that_is_no_trace_is_refused_with_what_would_be_right() {
             first("seed", "sead\\n"),
             "line 1: unknown field `sead\\n`; expected one of `conclave_trace`, `algorithm`, \
              `seed`, `network`, `promises_order`, `kind`, `keeps`, `members`, `kinds`, `options`, \
-             `repeats_from`",
+             `repeats_from`, `stuck`",
         ),
         (first("\"seed\":1", "\"seed\":-1"), "line 1: invalid value: integer `-1`; expected u64"),
         (first("[3,12,5]", "[]"), "line 1: `members` is empty; a trace has at least one member"),
