@@ -342,6 +342,43 @@ fn forgotten_vote() -> Exhibit {
     }
 }
 
+/// With a promise of half a lease, whoever promised is free while its master still leads. Two
+/// renewals are lost, so that nobody promises anew.
+fn promise_that_ends_too_soon() -> Exhibit {
+    let config = chubby::Config { lease: timing().lease() };
+    let half = config.lease / 2;
+    let promises_less = does(move |_: &Input<Chubby>, done: &mut Vec<Effect<Chubby>>| {
+        for effect in done {
+            if let Effect::SetTimer { timer: chubby::Timer::Promise, after, at_most } = effect {
+                (*after, *at_most) = (half, half);
+            }
+        }
+    });
+    let bounds = Bounds {
+        faults: Faults { losses: 2, ..Faults::default() },
+        ends: system::Bounds { terms: Some(2), timeouts: Some(4) },
+        ..only(&[1, 2], Bounds::of(&chubby::ENTRY, 3).within(1))
+    };
+    let bounds = Bounds { options: roomy(bounds.options), ..bounds };
+    Exhibit {
+        name: "chubby-promise",
+        entry: &chubby::ENTRY,
+        mutant: "a promise lasts half as long as the lease",
+        rule: "a promise outlasts the lease that it gives",
+        healed: bounds.clone(),
+        bounds,
+        flaw: Flaw::Breach(Breach::TwoLeaders),
+        steps: (29, None),
+        hunt: election(chubby::ENTRY.promises, config, promises_less),
+    }
+}
+
+/// Most exhibits need thousands of states; this one needs millions.
+fn roomy(options: conclave_check::Options) -> conclave_check::Options {
+    let budget = conclave_check::Budget { states: 20_000_000, ..options.budget };
+    conclave_check::Options { budget, ..options }
+}
+
 // Token rings.
 
 /// Takes a token of any epoch for one of its own: tries them all, and keeps to what it minds.
@@ -470,6 +507,7 @@ const GALLERY: &[fn() -> Exhibit] = &[
     hasty_bully,
     bully_without_a_bound,
     forgotten_vote,
+    promise_that_ends_too_soon,
     token_without_an_epoch,
     token_passed_on_by_who_wants_it,
     nobody_has_to_leave,
@@ -547,6 +585,11 @@ fn a_vote_that_is_forgotten_is_given_twice() {
 }
 
 #[test]
+fn a_promise_that_ends_before_the_lease_lets_two_lead_at_a_time() {
+    promise_that_ends_too_soon().is_as_claimed();
+}
+
+#[test]
 fn a_token_without_an_epoch_is_one_of_two() {
     token_without_an_epoch().is_as_claimed();
 }
@@ -597,6 +640,19 @@ take at most D ticks. `conclave trace FILE --explain` tells a trace step by step
 states | left alone | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
+
+/// Nobody takes part then, and nobody else would miss the election.
+#[test]
+fn a_call_that_goes_unheard_is_a_deadlock() {
+    fn is_deaf(process: &mut Bully, input: Input<Bully>, out: &mut Effects<Bully>) {
+        if !matches!(input, Input::Command(_)) {
+            conclave_core::Protocol::on(process, input, out);
+        }
+    }
+    let bounds = live(only(&[1], Bounds::of(&bully::ENTRY, 2).within(1)), Fairness::ALL);
+    let found = bullies(is_deaf)(&bounds, exhibit::In::Tampering);
+    assert_eq!(checked::flaw(&found), Some(Flaw::Deadlock));
+}
 
 /// What lies beyond a bound is not known to be left undone.
 #[test]

@@ -276,6 +276,8 @@ impl Deed for Compare {
         let setup = Setup::<P, _> {
             interchangeable: Vec::new(),
             tells_renewals: false,
+            passes_over_stalls: false,
+            crash_loses: false,
             view: &view,
             config: &config,
             promises: plain.promises,

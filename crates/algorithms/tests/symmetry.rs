@@ -18,7 +18,8 @@ use conclave_check::system::{
     TimeModel,
 };
 use conclave_check::{
-    Budget, Counterexample, Fairness, Finding, Fingerprint, Options, Step, Verdict, check, graph,
+    Budget, Counterexample, Fairness, Finding, Fingerprint, Options, Step, Verdict, check,
+    whole_graph,
 };
 use conclave_core::detector::Detector;
 use conclave_core::election::Election;
@@ -60,6 +61,8 @@ fn setup<'a, P: Protocol, C>(
         bounds: Bounds::default(),
         interchangeable: Vec::new(),
         tells_renewals: false,
+        passes_over_stalls: false,
+        crash_loses: false,
     }
 }
 
@@ -123,7 +126,7 @@ where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
-    let graph = graph(setup, &OPTIONS);
+    let graph = whole_graph(setup, &OPTIONS, &mut |_| ControlFlow::Continue(())).unwrap();
     let states = usize::try_from(graph.explored().progress.distinct).unwrap();
     let mut steps: Vec<BTreeMap<Step, usize>> = vec![BTreeMap::new(); states];
     for (from, step, to) in graph.iter() {

@@ -105,6 +105,8 @@ fn algorithm() {
         expected_kinds: 0,
         interchangeable: Vec::new(),
         tells_renewals: true,
+        passes_over_stalls: false,
+        crash_loses: false,
         bounds: Bounds::default(),
     };
     println!("\nRicart-Agrawala of the catalogue, N = 3, 3 requests each; best of {ROUNDS}");

@@ -6,7 +6,9 @@ use conclave_core::{Message, Protocol};
 use conclave_observe::Observable;
 
 use crate::system::{Asymmetry, Bounds, Client, Deed, Faults, Flaw, Premise, Setup, System, Told};
-use crate::{Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Outcome, Progress, Search, Step};
+use crate::{
+    Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Model, Outcome, Progress, Search, Step,
+};
 
 /// How to check.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +64,9 @@ pub struct Finding {
     pub steps: Option<u64>,
     /// How often what a proof rests on was seen, as far as the search went.
     pub premises: Vec<(Premise, u64)>,
+    /// Whether every state was looked at, is as promised, and what that rests on was seen. It can be
+    /// so although a budget ended the check: while it was decided what comes at last.
+    pub is_safe: bool,
     /// Whether everybody who waits is served at last, if that was asked.
     pub liveness: Option<bool>,
     /// How many states were told apart by more than their fingerprints.
@@ -81,7 +86,7 @@ pub enum Verdict {
     Vacuous(Vec<Premise>),
     /// A timer was set to what is no whole number of ticks: what was searched is not what runs.
     Inexact,
-    /// The search was cut short: nothing is said of what it has not seen.
+    /// The check was cut short: nothing is said of what it has not seen.
     Budget(Limit),
 }
 
@@ -92,6 +97,8 @@ pub struct Counterexample {
     pub flaw: Flaw,
     /// How many steps lead there, and how many around, if it is a loop.
     pub steps: (usize, Option<usize>),
+    /// What ended the search while a way with a step less could still have been found.
+    pub cut: Option<Limit>,
     /// What happens on it.
     pub told: Told,
 }
@@ -132,6 +139,7 @@ where
         progress: explored.progress,
         steps: None,
         premises: premises::<P>(&explored),
+        is_safe: false,
         liveness: None,
         collisions: explored.collisions,
         counterexample: None,
@@ -141,58 +149,93 @@ where
         return Ok(finding);
     }
     match &explored.outcome {
-        Outcome::Flawed { flaw, path } => {
-            let flaw = Flaw::of(*flaw);
+        Outcome::Flawed { flaw, path, cut } => {
+            let (flaw, cut) = (Flaw::of(*flaw), *cut);
             finding.verdict = Verdict::Refuted(flaw);
             let path = match setup.interchangeable.is_empty() {
                 true => path.clone(),
                 false => system.really(path)?,
             };
             let told = system.tell(&path, flaw);
-            finding.counterexample = Some(Counterexample { flaw, steps: (path.len(), None), told });
+            let steps = (path.len(), None);
+            finding.counterexample = Some(Counterexample { flaw, steps, cut, told });
         }
         Outcome::CutShort(limit) => finding.verdict = Verdict::Budget(*limit),
         Outcome::Complete if is_live => {
-            let graph = explored.into_graph();
-            finding.steps = Some(graph.steps() as u64);
-            for seat in 0..setup.view.len() {
-                if watch(&finding.progress).is_break() {
-                    finding.verdict = Verdict::Budget(Limit::Stopped);
-                    return Ok(finding);
-                }
-                let obliges = |step| options.fairness.obliges(step);
-                if let Some(lasso) = graph.refute(Claim::Ends(1 << seat), obliges) {
-                    finding.liveness = Some(false);
-                    finding.refute_by(&system, &lasso);
-                    return Ok(finding);
-                }
+            let bytes = explored.graph_bytes() + system.bytes() as u64;
+            finding.progress.bytes = finding.progress.bytes.max(bytes);
+            let refuted = match bytes > options.budget.bytes {
+                true => Err(Limit::Memory),
+                false => finding.starve(explored, setup.view.len(), options, watch),
+            };
+            match refuted {
+                Ok(Some(lasso)) => finding.refute_by(&system, &lasso),
+                Ok(None) => finding.liveness = Some(true),
+                Err(limit) => finding.verdict = Verdict::Budget(limit),
             }
-            finding.liveness = Some(true);
+            finding.is_safe = true;
         }
-        Outcome::Complete => {}
+        Outcome::Complete => finding.is_safe = true,
     }
-    if finding.verdict == Verdict::Proved {
+    // A loop is a counterexample, whatever else was seen.
+    if finding.is_safe && finding.counterexample.is_none() {
         let missing = finding.vacuous(setup);
-        if !missing.is_empty() {
+        finding.is_safe = missing.is_empty();
+        if finding.verdict == Verdict::Proved && !missing.is_empty() {
             finding.verdict = Verdict::Vacuous(missing);
         }
     }
     Ok(finding)
 }
 
-/// All states of a system and all steps between them, each by its own names; as many as there are
-/// until a flaw or the budget ends the search.
-pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
+/// All states of a system and all steps between them, each by its own names. `watch` is told how far
+/// it is, now and then, and may end it; `Err` says what ended it before its end, as a flaw does.
+pub fn whole_graph<P, C>(
+    setup: &Setup<'_, P, C>,
+    options: &Options,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Graph, Outcome>
 where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
     let keep = Keep { states: options.is_exact, steps: true };
     let search = Search { threads: options.threads, keep, budget: options.budget };
-    search.run(&System::new(setup), &mut |_| ControlFlow::Continue(())).into_graph()
+    let system = System::new(setup);
+    let explored = search.run(&system, watch);
+    match explored.outcome {
+        Outcome::Complete => {}
+        outcome => return Err(outcome),
+    }
+    if explored.graph_bytes() + system.bytes() as u64 > options.budget.bytes {
+        return Err(Outcome::CutShort(Limit::Memory));
+    }
+    Ok(explored.into_graph())
 }
 
 impl Finding {
+    /// A fair run on which somebody waits for ever, if there is one; or what ended the search for
+    /// it.
+    fn starve(
+        &mut self,
+        explored: Explored,
+        seats: usize,
+        options: &Options,
+        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Option<Lasso>, Limit> {
+        let watch = &mut || watch(&self.progress);
+        let graph = explored.try_into_graph(watch).continue_value().ok_or(Limit::Stopped)?;
+        self.steps = Some(graph.steps() as u64);
+        for seat in 0..seats {
+            let obliges = |step| options.fairness.obliges(step);
+            let refuted = graph.refute(Claim::Ends(1 << seat), obliges, watch);
+            if let Some(lasso) = refuted.continue_value().ok_or(Limit::Stopped)? {
+                return Ok(Some(lasso));
+            }
+        }
+        Ok(None)
+    }
+
     fn refute_by<P, C>(&mut self, system: &System<'_, P, C>, lasso: &Lasso)
     where
         P: Protocol<Command: Observable, Notice: Observable>,
@@ -200,8 +243,10 @@ impl Finding {
     {
         let flaw = Flaw::Starved;
         self.verdict = Verdict::Refuted(flaw);
+        self.liveness = Some(false);
         let steps = (lasso.stem.len(), Some(lasso.turn.len()));
-        self.counterexample = Some(Counterexample { flaw, steps, told: system.tell_loop(lasso) });
+        let told = system.tell_loop(lasso);
+        self.counterexample = Some(Counterexample { flaw, steps, cut: None, told });
     }
 
     /// How often that was seen.
@@ -228,6 +273,8 @@ impl Finding {
             Premise::Returned => returns > 0,
             Premise::Lost => losses > 0,
             Premise::Doubled => duplications > 0,
+            // A term that nobody comes to is no bound.
+            Premise::LastTerm => setup.bounds.terms.is_some(),
             Premise::Beyond => false,
             Premise::Sent(kind) => setup.expected_kinds >> kind & 1 != 0,
         };
@@ -247,6 +294,7 @@ fn premises<P: Protocol>(explored: &Explored) -> Vec<(Premise, u64)> {
         Premise::Returned,
         Premise::Lost,
         Premise::Doubled,
+        Premise::LastTerm,
         Premise::Beyond,
     ];
     let count = |premise: Premise| explored.premises.get(premise.index()).copied().unwrap_or(0);

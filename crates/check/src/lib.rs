@@ -15,9 +15,9 @@ mod search;
 mod store;
 pub mod system;
 
-pub use check::{Counterexample, Fairness, Finding, Options, Verdict, check, graph};
+pub use check::{Counterexample, Fairness, Finding, Options, Verdict, check, whole_graph};
 pub use fingerprint::Fingerprint;
 pub use liveness::{Claim, Graph, Lasso};
 pub use model::{FlawCode, Look, Model, Step, Successors, Worker};
 pub use search::{Budget, Explored, Limit, Outcome, Progress, Search};
-pub use store::Keep;
+pub use store::{Keep, STATES_MAX};

@@ -20,6 +20,7 @@
 //! that takes, or sees disabled, every fair step: each arrow of both is a step.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::ControlFlow;
 
 use crate::store::{Edge, SHARDS, Shard, StateId, place_of};
 use crate::{Explored, Look, Step};
@@ -50,27 +51,79 @@ pub enum Claim {
     Stays(u32),
 }
 
+/// Who is asked, now and then, whether to go on.
+struct Patience<'a> {
+    /// How often nobody was asked since the last time.
+    passed: u32,
+    ask: &'a mut dyn FnMut() -> ControlFlow<()>,
+}
+
+impl Patience<'_> {
+    /// A few milliseconds of work lie between two questions.
+    const EVERY: u32 = 1 << 13;
+
+    fn ask(&mut self) -> ControlFlow<()> {
+        self.passed += 1;
+        if self.passed < Self::EVERY {
+            return ControlFlow::Continue(());
+        }
+        self.passed = 0;
+        (self.ask)()
+    }
+}
+
 impl Explored {
     /// Sorts all steps by where they begin. The search must have kept them.
-    pub fn into_graph(mut self) -> Graph {
-        let rows = self.shards.iter().map(Shard::len).max().unwrap_or(0);
-        let mut first = vec![0; rows * SHARDS + 1];
-        for edge in self.shards.iter().flat_map(|shard| &shard.edges) {
-            first[edge.from as usize + 1] += 1;
+    pub fn into_graph(self) -> Graph {
+        let graph = self.try_into_graph(&mut || ControlFlow::Continue(()));
+        graph.continue_value().expect("nobody ends it")
+    }
+
+    /// The same, if `watch`, who is asked now and then, does not end it.
+    pub(crate) fn try_into_graph(
+        mut self,
+        watch: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<(), Graph> {
+        self.shards.iter_mut().for_each(Shard::close);
+        // One place further on than where they end up: as steps are put in, each place moves to
+        // where the next one began.
+        let mut first = vec![0; self.numbers() + 2];
+        for shard in &self.shards {
+            watch()?;
+            shard.edges.iter().for_each(|edge| first[edge.from as usize + 2] += 1);
         }
         for place in 1..first.len() {
             first[place] += first[place - 1];
         }
-        let mut next = first.clone();
         let mut steps = vec![(Step(0), 0); first.last().copied().unwrap_or(0)];
         for shard in &mut self.shards {
+            watch()?;
             for Edge { from, step, to } in std::mem::take(&mut shard.edges) {
-                let place = &mut next[from as usize];
+                let place = &mut first[from as usize + 1];
                 steps[*place] = (step, to);
                 *place += 1;
             }
         }
-        Graph { explored: self, first, steps }
+        first.pop();
+        ControlFlow::Continue(Graph { explored: self, first, steps })
+    }
+
+    /// How much memory it takes at most to make a [`Graph`] of it and to [`refute`](Graph::refute)
+    /// claims about that, what is kept of the search included.
+    pub fn graph_bytes(&self) -> u64 {
+        /// Beside the steps, by state: its number and the lowest, its places on the stack, on the
+        /// path (two numbers), in its component, and in the nearest.
+        const NUMBERS: usize = 7;
+        let sum = |of: fn(&Shard) -> usize| self.shards.iter().map(of).sum::<usize>();
+        let steps = sum(|shard| shard.edges.len()) * size_of::<(Step, StateId)>();
+        let graph = sum(Shard::closed_bytes) + self.numbers() * size_of::<usize>() + steps;
+        let refuting = self.numbers() * NUMBERS * size_of::<StateId>();
+        (graph + refuting.max(sum(Shard::bytes_of_edges))) as u64
+    }
+
+    /// How many numbers states have. There are gaps where a shard has fewer states than another.
+    fn numbers(&self) -> usize {
+        self.shards.iter().map(Shard::len).max().unwrap_or(0) * SHARDS
     }
 }
 
@@ -83,7 +136,6 @@ impl Graph {
     /// Every step, with the numbers of the states that it leads from and to: from 0 on, and 0 is
     /// where it all begins.
     pub fn iter(&self) -> impl Iterator<Item = (usize, Step, usize)> + '_ {
-        // Rows of shards have gaps where a shard has fewer states than another.
         let mut numbers = vec![usize::MAX; self.first.len()];
         for (number, state) in self.states().enumerate() {
             numbers[state as usize] = number;
@@ -109,8 +161,14 @@ impl Graph {
     }
 
     /// A fair run on which the claim does not hold, if there is one; of all, one with a short stem.
-    /// Which steps must be taken if they stay possible is said by `is_fair`.
-    pub fn refute(&self, claim: Claim, is_fair: impl Fn(Step) -> bool) -> Option<Lasso> {
+    /// Which steps must be taken if they stay possible is said by `is_fair`. `watch` is asked now
+    /// and then, and may end it: then it says what was found until then, or breaks.
+    pub fn refute(
+        &self,
+        claim: Claim,
+        is_fair: impl Fn(Step) -> bool,
+        watch: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<(), Option<Lasso>> {
         let mut nearest: Option<(usize, Vec<StateId>, StateId)> = None;
         let is_inside = |state| match claim {
             _ if self.marks(state) & Look::CUT_OFF != 0 => false,
@@ -121,9 +179,12 @@ impl Graph {
             Claim::Ends(_) => true,
             Claim::Stays(mark) => self.marks(state) & mark == 0,
         };
-        self.components(is_inside, |component| {
-            if !component.iter().any(|&state| begins(state)) || !self.is_fair(component, &is_fair) {
-                return;
+        let mut patience = Patience { passed: 0, ask: watch };
+        let end = self.components(is_inside, &mut patience, |component, patience| {
+            if !component.iter().any(|&state| begins(state))
+                || !self.is_fair(component, &is_fair, patience)?
+            {
+                return ControlFlow::Continue(());
             }
             let starts = component.iter().copied().filter(|&state| begins(state));
             let starts = starts.map(|state| (self.depth(state), state));
@@ -132,11 +193,15 @@ impl Graph {
             {
                 nearest = Some((depth, component.to_vec(), start));
             }
+            ControlFlow::Continue(())
         });
-        let (_, mut component, start) = nearest?;
+        let Some((_, mut component, start)) = nearest else {
+            return end.map_continue(|()| None);
+        };
         component.sort_unstable();
         let stem = self.explored.path_to(start);
-        Some(Lasso { stem, turn: self.turn(&component, start, &is_fair) })
+        let turn = self.turn(&component, start, &is_fair);
+        ControlFlow::Continue(Some(Lasso { stem, turn }))
     }
 
     fn marks(&self, state: StateId) -> u32 {
@@ -159,23 +224,32 @@ impl Graph {
 
     /// Whether a run that stays in this component can leave no fair step undone. A component of one
     /// state that no step leads back to is a run that does nothing.
-    fn is_fair(&self, component: &[StateId], is_fair: &impl Fn(Step) -> bool) -> bool {
+    fn is_fair(
+        &self,
+        component: &[StateId],
+        is_fair: &impl Fn(Step) -> bool,
+        patience: &mut Patience<'_>,
+    ) -> ControlFlow<(), bool> {
         if let [state] = *component {
             // By far the most: whatever must be done leads away, or back to where it began.
-            return self.out(state).iter().all(|&(step, to)| to == state || !is_fair(step));
+            let mut out = self.out(state).iter();
+            return ControlFlow::Continue(out.all(|&(step, to)| to == state || !is_fair(step)));
         }
-        let inside: BTreeSet<StateId> = component.iter().copied().collect();
+        let mut inside = component.to_vec();
+        inside.sort_unstable();
         // In how many states it can be taken, and whether it is taken without leaving.
         let mut obligations: BTreeMap<Step, (usize, bool)> = BTreeMap::new();
         for &state in component {
+            patience.ask()?;
             let mut seen = BTreeSet::new();
             for &(step, to) in self.out(state).iter().filter(|(step, _)| is_fair(*step)) {
                 let (states, is_taken) = obligations.entry(step).or_default();
                 *states += usize::from(seen.insert(step));
-                *is_taken |= inside.contains(&to);
+                *is_taken = *is_taken || inside.binary_search(&to).is_ok();
             }
         }
-        obligations.values().all(|&(states, is_taken)| is_taken || states < component.len())
+        let mut all = obligations.values();
+        ControlFlow::Continue(all.all(|&(states, is_taken)| is_taken || states < component.len()))
     }
 
     /// A closed walk from `start` that leaves no fair step undone.
@@ -246,29 +320,38 @@ impl Graph {
 
     /// Strongly connected components of the states inside (Tarjan 1972), without recursion: a path
     /// can be as long as there are states.
-    fn components(&self, is_inside: impl Fn(StateId) -> bool, mut each: impl FnMut(&[StateId])) {
+    fn components(
+        &self,
+        is_inside: impl Fn(StateId) -> bool,
+        patience: &mut Patience<'_>,
+        mut each: impl FnMut(&[StateId], &mut Patience<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         const UNSEEN: u32 = 0;
         const DONE: u32 = u32::MAX;
         let mut number = vec![UNSEEN; self.first.len()];
         let mut lowest = vec![0_u32; self.first.len()];
-        let (mut stack, mut path, mut count) = (Vec::new(), Vec::<(StateId, usize)>::new(), 0);
+        // As long as they can become: what they do not fill takes no memory.
+        let mut stack = Vec::with_capacity(self.first.len());
+        let mut path: Vec<(StateId, u32)> = Vec::with_capacity(self.first.len());
+        let mut count = 0;
         for root in self.states() {
             if number[root as usize] != UNSEEN || !is_inside(root) {
                 continue;
             }
             path.push((root, 0));
             while let Some((state, place)) = path.pop() {
+                patience.ask()?;
                 let here = state as usize;
                 if place == 0 {
                     count += 1;
                     (number[here], lowest[here]) = (count, count);
                     stack.push(state);
                 }
-                let mut steps = self.out(state)[place..].iter().enumerate();
-                let deeper = steps.find_map(|(more, &(_, to))| {
+                let mut steps = (place..).zip(&self.out(state)[place as usize..]);
+                let deeper = steps.find_map(|(at, &(_, to))| {
                     let there = to as usize;
                     if number[there] == UNSEEN {
-                        return is_inside(to).then_some((place + more, to));
+                        return is_inside(to).then_some((at, to));
                     }
                     if number[there] != DONE {
                         lowest[here] = lowest[here].min(number[there]);
@@ -282,7 +365,7 @@ impl Graph {
                 }
                 if lowest[here] == number[here] {
                     let from = stack.iter().rposition(|&other| other == state).unwrap_or(0);
-                    each(&stack[from..]);
+                    each(&stack[from..], patience)?;
                     for other in stack.drain(from..) {
                         number[other as usize] = DONE;
                     }
@@ -293,5 +376,6 @@ impl Graph {
                 }
             }
         }
+        ControlFlow::Continue(())
     }
 }

@@ -4,6 +4,12 @@
 //! share of the states, and then every thread looks up those that belong to its shards of the
 //! table. What a shard takes in, it takes in in the order of the states they came from: so numbers,
 //! counts and counterexamples are the same for any number of threads.
+//!
+//! For that the level in which a flaw is found is worked off to its end: how much of it a batch
+//! holds depends on the threads, and what is wrong with a state is a step nearer than what is wrong
+//! with a step from another one of its level, even if it is found later. If a budget or a watcher
+//! ends the search before, the flaw that was found is told nevertheless; but then counts depend on
+//! where that was, and so does which flaw it is, unless it is one of a state.
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -13,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::model::{Bucket, Look};
-use crate::store::{Fresh, Keep, NOWHERE, SHARDS, Shard, StateId, id_of, place_of};
+use crate::store::{Fresh, Keep, NOWHERE, SHARDS, STATES_MAX, Shard, StateId, id_of, place_of};
 use crate::{FlawCode, Model, Step, Successors, Worker};
 
 /// How to search.
@@ -30,7 +36,7 @@ pub struct Search {
 /// How far to search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
-    /// This many states, and those that the last batch adds.
+    /// This many states, and those that the last batch adds; at most [`STATES_MAX`].
     pub states: u64,
     /// This much memory, as far as it is counted.
     pub bytes: u64,
@@ -58,8 +64,10 @@ pub enum Outcome {
     Flawed {
         /// What.
         flaw: FlawCode,
-        /// A shortest way there.
+        /// A way there: a shortest one, unless the search was cut short.
         path: Vec<Step>,
+        /// What ended the search while a nearer flaw could still have been found.
+        cut: Option<Limit>,
     },
     /// It was cut short, and says nothing about what it has not seen.
     CutShort(Limit),
@@ -139,16 +147,17 @@ impl Search {
             panic: Mutex::new(None),
         };
         let (mut progress, mut nearest) = (Progress::default(), None);
-        let outcome = std::thread::scope(|scope| {
+        let cut = std::thread::scope(|scope| {
             let bench = &bench;
             for thread in 1..threads {
                 scope.spawn(move || bench.follow(thread));
             }
             let mut run = Run { bench, keep: self.keep, progress, nearest };
-            let outcome = run.search(self.budget, || model.bytes(), watch);
+            let states = self.budget.states.min(STATES_MAX);
+            let cut = run.search(Budget { states, ..self.budget }, || model.bytes(), watch);
             (progress, nearest) = (run.progress, run.nearest);
             bench.together(STOP);
-            outcome
+            cut
         });
         let mut premises: Vec<u64> = Vec::new();
         for share in &mut bench.shares {
@@ -159,12 +168,16 @@ impl Search {
         let shards = std::mem::take(&mut bench.shards).into_iter();
         let shards: Vec<Shard> =
             shards.map(|it| it.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
-        let outcome = outcome.unwrap_or_else(|| {
-            let (flaw, state, step) = nearest.expect("it ends with a flaw, or says why");
-            let mut path = path_to(&shards, state);
-            path.extend(step);
-            Outcome::Flawed { flaw, path }
-        });
+        let outcome = match (nearest, cut) {
+            (Some((flaw, state, step)), cut) => {
+                let mut path = path_to(&shards, state);
+                path.extend(step);
+                // Nothing in its level is nearer than what is wrong with a state of it.
+                Outcome::Flawed { flaw, path, cut: cut.filter(|_| step.is_some()) }
+            }
+            (None, Some(limit)) => Outcome::CutShort(limit),
+            (None, None) => Outcome::Complete,
+        };
         let collisions = shards.iter().map(|shard| shard.collisions).sum();
         Explored { outcome, progress, premises, collisions, shards }
     }
@@ -314,13 +327,14 @@ struct Run<'b, 'm> {
 }
 
 impl Run<'_, '_> {
-    /// How it ends, unless with a flaw.
+    /// Searches to the end, or to that of the level in which a flaw is found; or says what ended it
+    /// before.
     fn search(
         &mut self,
         budget: Budget,
         model_bytes: impl Fn() -> usize,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Option<Outcome> {
+    ) -> Option<Limit> {
         let bench = self.bench;
         {
             let Share { worker, out, .. } = &mut *lock(&bench.shares[0]);
@@ -339,7 +353,7 @@ impl Run<'_, '_> {
             }
             let mut left = sizes.iter().sum::<usize>() as u64;
             if left == 0 {
-                return Some(Outcome::Complete);
+                return None;
             }
             self.progress.depth += 1;
             for batch in batches(&sizes, BATCH * bench.shares.len()) {
@@ -352,12 +366,14 @@ impl Run<'_, '_> {
                 let waiting: usize = bench.level.iter().map(read).sum();
                 let taken = self.sum(Shard::bytes);
                 self.progress.bytes = taken + (waiting + model_bytes()) as u64;
-                let is_over = |limit, is_over: bool| is_over.then_some(Outcome::CutShort(limit));
+                let is_over = |limit, is_over: bool| is_over.then_some(limit);
                 let cut = is_over(Limit::States, self.progress.distinct > budget.states)
                     .or(is_over(Limit::Memory, self.progress.bytes > budget.bytes))
                     .or(is_over(Limit::Stopped, watch(&self.progress).is_break()));
-                if let (Some(cut), None) = (cut, self.nearest) {
-                    return Some(cut);
+                // At the end of a level with a flaw, or of all of them, nothing is left to be cut.
+                let is_done = self.progress.frontier == 0 || left == 0 && self.nearest.is_some();
+                if cut.is_some() && !is_done {
+                    return cut;
                 }
             }
         }

@@ -16,6 +16,10 @@ pub(crate) const SHARDS: usize = 16;
 /// The number of a state; those of one shard are `SHARDS` apart.
 pub(crate) type StateId = u32;
 
+/// How many states can be told apart at most. There are a few more numbers than that: the last batch
+/// of a search adds some, and shards are not equally full.
+pub const STATES_MAX: u64 = 4_000_000_000;
+
 /// The state before the first.
 pub(crate) const NOWHERE: StateId = u32::MAX;
 
@@ -190,15 +194,32 @@ impl Shard {
         self.fresh.words.clear();
     }
 
+    /// Lets go of what takes to find states: all are found.
+    pub(crate) fn close(&mut self) {
+        self.visited = Visited::default();
+        self.words = Vec::new();
+        self.fresh = Fresh::default();
+    }
+
     /// How much memory it takes.
     pub(crate) fn bytes(&self) -> usize {
         // A bucket and its control byte; a table is never more than seven eighths full.
         let buckets = (self.visited.capacity() * 8 / 7).next_power_of_two();
         buckets * (size_of::<(Key, u32)>() + 1)
-            + self.reached.capacity() * size_of::<(StateId, Step)>()
-            + (self.words.capacity() + self.pending.capacity()) * size_of::<u32>()
-            + self.edges.capacity() * size_of::<Edge>()
+            + self.words.capacity() * size_of::<u32>()
             + self.fresh.bytes()
+            + self.bytes_of_edges()
+            + self.closed_bytes()
+    }
+
+    pub(crate) fn bytes_of_edges(&self) -> usize {
+        self.edges.capacity() * size_of::<Edge>()
+    }
+
+    /// How much memory it takes, beside its steps, once it is closed.
+    pub(crate) fn closed_bytes(&self) -> usize {
+        self.reached.capacity() * size_of::<(StateId, Step)>()
+            + self.pending.capacity() * size_of::<u32>()
     }
 }
 

@@ -25,6 +25,7 @@ mod tracer;
 use std::hash::Hash;
 use std::sync::atomic::Ordering;
 
+use conclave_core::election::Term;
 use conclave_core::{Arrival, Effects, Fence, Input, Message, Protocol, Renaming, Seat};
 use conclave_observe::{Observable, What};
 use smallvec::SmallVec;
@@ -117,6 +118,11 @@ where
         let serves = notes.news.iter().any(|what| {
             matches!(what, What::Entered { .. } | What::Elected { .. } | What::Suspected { .. })
         });
+        let last = self.setup.bounds.terms.map(Term);
+        let is_of_last_term = notes
+            .news
+            .iter()
+            .any(|what| matches!(what, What::Elected { term, .. } if Some(*term) == last));
         let is_broken = self.setup.check_invariants
             && node.process.as_ref().is_some_and(|process| process.invariants().is_err());
         let is_beyond = self.is_beyond(&node);
@@ -128,7 +134,7 @@ where
             self.frame.is_inexact.store(true, Ordering::Relaxed);
         }
         let node = self.node(node);
-        Outcome { node, sends, news, kinds, serves, is_broken, is_beyond, uses: 0 }
+        Outcome { node, sends, news, kinds, serves, is_of_last_term, is_broken, is_beyond, uses: 0 }
     }
 }
 

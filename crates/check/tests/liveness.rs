@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use conclave_check::{
-    Budget, Claim, Fingerprint, Graph, Keep, Lasso, Look, Model, Outcome, Search, Step, Successors,
-    Worker,
+    Budget, Claim, Explored, Fingerprint, Graph, Keep, Lasso, Look, Model, Outcome, Search, Step,
+    Successors, Worker,
 };
 
 /// States are numbers; the first is 0.
@@ -43,16 +43,21 @@ impl Worker for &Drawn {
 
 impl Drawn {
     fn graph(&self) -> Graph {
+        self.explored().into_graph()
+    }
+
+    fn explored(&self) -> Explored {
         let keep = Keep { states: true, steps: true };
         let budget = Budget { states: 1_000_000, bytes: 1 << 30 };
         let search = Search { threads: 1, keep, budget };
         let explored = search.run(self, &mut |_| ControlFlow::Continue(()));
         assert_eq!(explored.outcome, Outcome::Complete);
-        explored.into_graph()
+        explored
     }
 
     fn refute(&self, claim: Claim) -> Option<Lasso> {
-        let lasso = self.graph().refute(claim, is_fair)?;
+        let lasso = self.graph().refute(claim, is_fair, &mut || ControlFlow::Continue(()));
+        let lasso = lasso.continue_value().unwrap()?;
         self.assert_real(&lasso, claim);
         Some(lasso)
     }
@@ -239,4 +244,29 @@ fn a_claim_and_its_negation_never_both_hold() {
         held[1] += u32::from(stays);
     }
     assert!(held.iter().all(|count| *count > 1_000), "{held:?}");
+}
+
+#[test]
+fn a_search_for_loops_can_be_ended_in_the_middle_of_one() {
+    let graph = planted(9_000).graph();
+    let mut asked = 0;
+    let ended = graph.refute(Claim::Ends(1), is_fair, &mut || {
+        asked += 1;
+        ControlFlow::Break(())
+    });
+    assert_eq!((ended, asked), (ControlFlow::Break(()), 1));
+}
+
+#[test]
+fn memory_for_a_graph_is_more_than_every_step_before_and_after_it_is_sorted() {
+    let many = 100;
+    let all = (0..many * many).map(|it| (it / many, Step(it), it % many));
+    let drawn = Drawn { marks: vec![1; many as usize], steps: all.collect() };
+    let explored = drawn.explored();
+    let steps = u64::from(many * many);
+    // Where a step leads, and from where: as it is found. What it is, too. Then sorted, without
+    // where it begins.
+    assert!(explored.graph_bytes() >= steps * (12 + 8));
+    assert!(explored.graph_bytes() > explored.progress.bytes);
+    assert_eq!(explored.into_graph().steps() as u64, steps);
 }

@@ -85,6 +85,8 @@ fn found(starts_anew: bool, time: TimeModel, tells_renewals: bool) -> Verdict {
         faults: Faults::default(),
         check_invariants: false,
         tells_renewals,
+        passes_over_stalls: false,
+        crash_loses: false,
         expected_kinds: 0,
         bounds: Bounds::default(),
         interchangeable: Vec::new(),

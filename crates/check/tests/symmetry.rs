@@ -155,6 +155,8 @@ fn search(forgets: Forgets, n: u32, is_reduced: bool) -> Result<Finding, Asymmet
         promises: Promises::Mutex { liveness: true, ordering: false },
         holder: None,
         tells_renewals: false,
+        passes_over_stalls: false,
+        crash_loses: false,
         interchangeable: if is_reduced { clients.clone() } else { Vec::new() },
         client: Enters { clients, requests: 1, holder: None },
         channels: Channels::Fifo,

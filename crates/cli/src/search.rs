@@ -12,7 +12,7 @@ use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     Asymmetry, Bounds, Calls, Channels, Client, Enters, Faults, Listens, Setup, TimeModel,
 };
-use conclave_check::{Budget, Fairness, Finding, Graph, Options, Progress, Verdict};
+use conclave_check::{Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Verdict};
 use conclave_core::detector::Detector;
 use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
@@ -47,6 +47,8 @@ pub struct SearchPlan {
     pub time: TimeModel,
     /// Which faults can happen.
     pub faults: Faults,
+    /// Whether what the dead had sent can be lost with them.
+    pub crash_loses: bool,
     /// What else is bounded.
     pub bounds: Bounds,
     /// Whether states are told apart only up to the names of those who ask.
@@ -86,6 +88,7 @@ impl SearchPlan {
             channels: Channels::Fifo,
             time,
             faults: Faults::default(),
+            crash_loses: false,
             bounds: Bounds::default(),
             symmetry: false,
             options: Options {
@@ -116,8 +119,9 @@ impl SearchPlan {
         plan.faults.crashes = bounds.crashes;
         plan.faults.returns = bounds.returns;
         plan.faults.losses = bounds.losses;
+        plan.crash_loses = bounds.is_lossy;
         plan.bounds = Bounds { terms: bounds.terms, timeouts: bounds.timeouts };
-        plan.options.liveness = plan.is_complete();
+        plan.options.liveness = plan.is_complete() && !bounds.is_safety;
         plan
     }
 
@@ -184,9 +188,13 @@ impl SearchPlan {
         Ok(Searched { finding, trace, kinds: self.entry.kinds })
     }
 
-    /// All states and all steps between them, if the search comes to its end.
-    pub fn graph(&self) -> Result<Graph, SeatingError> {
-        self.visit(Draw { plan: self })
+    /// All states and all steps between them; or how the search ended, if not at its end. `watch`
+    /// may end it, as it may that of [`run`](Self::run).
+    pub fn graph(
+        &self,
+        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Result<Graph, Outcome>, SeatingError> {
+        self.visit(Draw { plan: self, watch })
     }
 
     fn visit<V>(&self, visitor: V) -> Result<V::Output, SeatingError>
@@ -277,17 +285,18 @@ impl OfSetup for Check<'_> {
 
 struct Draw<'a> {
     plan: &'a SearchPlan,
+    watch: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
 }
 
 impl OfSetup for Draw<'_> {
-    type Output = Graph;
+    type Output = Result<Graph, Outcome>;
 
-    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Graph
+    fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where
         P: Protocol<Command: Observable, Notice: Observable>,
         C: Client<P>,
     {
-        conclave_check::graph(setup, &self.plan.options)
+        conclave_check::whole_graph(setup, &self.plan.options, self.watch)
     }
 }
 
@@ -330,6 +339,8 @@ impl<V: OfSetup> Visit<'_, V> {
             bounds: plan.bounds,
             interchangeable,
             tells_renewals: plan.options.liveness,
+            passes_over_stalls: !plan.options.liveness,
+            crash_loses: plan.crash_loses,
         })
     }
 }

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use conclave_algorithms::catalogue::{self, Entry, Setting};
-use conclave_check::system::{Flaw, Premise};
-use conclave_check::{Fairness, Verdict};
+use conclave_check::system::{Flaw, Premise, TimeModel};
+use conclave_check::{Fairness, Limit, Verdict};
 use conclave_cli::commands::{CHECKED, checked, plan_of_trace};
-use conclave_cli::search::{SearchPlan, Searched};
+use conclave_cli::search::{SearchPlan, Searched, TICK};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{Ending, Verdict as Judged};
@@ -211,8 +211,125 @@ fn a_graph_that_is_not_whole_is_not_dumped() {
         .arg(&file)
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(14), "the verdict stays what it is");
     assert!(!file.exists());
+}
+
+/// What `conclave check` says: its exit code, on stdout, on stderr.
+fn say(args: &[&str], directory: &std::path::Path) -> (Option<i32>, String, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_conclave"))
+        .arg("check")
+        .args(args)
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_graph_whose_steps_do_not_fit_into_memory_is_not_dumped() {
+    let directory = tempfile::tempdir().unwrap();
+    let lamport = ["lamport", "-n", "3", "--requests", "1", "--safety", "--max-memory", "3MiB"];
+    let (code, out, err) = say(&[&lamport[..], &["--dump", "d.aut"]].concat(), directory.path());
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("proved: ") && out.contains("29,140 states"), "{out}");
+    let why = "d.aut: not written, for --max-memory ended the search that keeps steps";
+    assert_eq!(err, format!("conclave: {why}\n"));
+    assert!(!directory.path().join("d.aut").exists());
+}
+
+#[test]
+fn a_graph_that_cannot_be_dumped_takes_neither_verdict_nor_counterexample_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = ["--dump", "x.aut", "--trace", "t.jsonl", "--svg", "t.svg"];
+    let args = [&["maekawa-plain", "--json"], &files[..]].concat();
+    let (code, out, err) = say(&args, directory.path());
+    assert_eq!(code, Some(11), "{err}");
+    let said: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(said["verdict"], "deadlock");
+    assert!(err.contains("x.aut: not written") && err.lines().count() == 1, "{err}");
+    let exists = |name: &str| directory.path().join(name).exists();
+    assert_eq!(["t.jsonl", "t.svg", "x.aut"].map(exists), [true, true, false]);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_refused_before_the_search_and_others_left_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let old = directory.path().join("old");
+    std::fs::write(&old, "as it was").unwrap();
+    for option in ["--trace", "--svg", "--dump"] {
+        let search = ["lamport", "-n", "4", "--requests", "3", option];
+        for wrong in [".", "nowhere/file", "old/file"] {
+            let (code, out, err) = say(&[&search[..], &[wrong]].concat(), directory.path());
+            assert_eq!((code, out.as_str()), (Some(2), ""), "{option} {wrong}: {err}");
+            let begins = format!("conclave: cannot write {wrong}: ");
+            assert!(err.starts_with(&begins) && err.lines().count() == 1, "{err}");
+        }
+        let short = ["lamport", "--max-states", "10", option];
+        for right in ["old", "new"] {
+            assert_eq!(say(&[&short[..], &[right]].concat(), directory.path()).0, Some(14));
+        }
+    }
+    assert_eq!(std::fs::read_to_string(old).unwrap(), "as it was");
+    assert!(!directory.path().join("new").exists());
+}
+
+#[test]
+fn a_check_that_is_ended_while_it_decides_what_comes_at_last_has_proved_safety() {
+    let mut plan = SearchPlan::new(catalogue::find("bully").unwrap(), View::dense(1, 3));
+    let mut asked = 0;
+    let stopped = plan.run(&mut |far| {
+        asked += u32::from(far.frontier == 0);
+        // It is asked at the end of the search, 32 times while steps are sorted, and then while
+        // loops are looked for.
+        if asked > 1 + 32 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let told = |searched: &Searched| checked(&plan, searched, Duration::ZERO)[10].clone();
+    let stopped = stopped.unwrap();
+    assert_eq!((stopped.finding.is_safe, stopped.finding.liveness), (true, None));
+    let end = "ended the check after all states were found: safety is proved, liveness is not";
+    assert_eq!(told(&stopped), format!("budget: --max-time {end}"));
+    assert_eq!(asked, 1 + 32 + 1, "it ends as soon as it is told to");
+    let found = search(&plan).finding;
+    assert_eq!((found.verdict, found.is_safe), (Verdict::Proved, true));
+    // Nothing was proved of what never happened.
+    plan.faults.losses = 1;
+    plan.options.budget.states = 1_000;
+    assert!(!search(&plan).finding.is_safe);
+}
+
+#[test]
+fn what_decides_liveness_is_counted_as_memory_before_it_is_taken() {
+    // It has eight steps a state, so to sort them takes more than to find them.
+    let mut plan = SearchPlan::new(catalogue::find("heartbeat").unwrap(), View::dense(1, 3));
+    plan.faults.crashes = 1;
+    plan.set_time(TimeModel::Sync { bound: 2, tick: TICK });
+    plan.timing.beat = Some(TICK);
+    let whole = search(&plan).finding;
+    assert_eq!(whole.verdict, Verdict::Proved);
+    plan.options.budget.bytes = whole.progress.bytes - 1;
+    let found = search(&plan);
+    assert_eq!(found.finding.verdict, Verdict::Budget(Limit::Memory));
+    assert!(found.finding.is_safe, "all states were looked at");
+    assert_eq!(found.finding.progress.distinct, whole.progress.distinct);
+}
+
+#[test]
+fn liveness_that_was_not_asked_is_not_said_to_be_left_to_simulation() {
+    let mut plan = SearchPlan::new(catalogue::find("token-ring").unwrap(), View::dense(1, 2));
+    plan.options.liveness = false;
+    let row = checked(&plan, &search(&plan), Duration::ZERO);
+    assert_eq!(row[10], "proved: safe; liveness not asked");
+}
+
+#[test]
+fn nobody_asks_a_detector_and_programs_are_told_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let (code, out, _) =
+        say(&["heartbeat", "-n", "2", "--crashes", "1", "--json"], directory.path());
+    let said: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &said["requests"]), (Some(0), &serde_json::Value::Null));
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Bounds {
     pub beat: Option<u16>,
     /// How many die.
     pub crashes: u8,
+    /// Whether what the dead had sent can be lost with them.
+    pub is_lossy: bool,
     /// How many of the dead come back.
     pub returns: u8,
     /// How many messages are lost.
@@ -25,6 +27,10 @@ pub struct Bounds {
     pub terms: Option<u64>,
     /// How many timers run out in all, where they would for ever.
     pub timeouts: Option<u8>,
+    /// Whether only what must never happen is asked, and not what must happen at last.
+    pub is_safety: bool,
+    /// Whether it is known to be refuted: it shows where the algorithm ends.
+    pub is_refuted: bool,
     /// Whether it takes minutes, and is left out where that is too long.
     pub is_large: bool,
     /// Whether it is known that the usual budget ends it: the table says how far it comes.
@@ -42,10 +48,13 @@ impl Bounds {
             sync: None,
             beat: None,
             crashes: 0,
+            is_lossy: false,
             returns: 0,
             losses: 0,
             terms: None,
             timeouts: None,
+            is_safety: false,
+            is_refuted: false,
             is_large: false,
             is_beyond: false,
         }
@@ -81,6 +90,12 @@ impl Bounds {
         Self { crashes, ..self }
     }
 
+    /// The same, where what the dead had sent and has not arrived can be lost with them.
+    #[must_use]
+    pub const fn lossy(self) -> Self {
+        Self { is_lossy: true, ..self }
+    }
+
     /// The same, where so many of the dead come back.
     #[must_use]
     pub const fn returns(self, returns: u8) -> Self {
@@ -97,6 +112,18 @@ impl Bounds {
     #[must_use]
     pub const fn up_to(self, terms: u64, timeouts: u8) -> Self {
         Self { terms: Some(terms), timeouts: Some(timeouts), ..self }
+    }
+
+    /// The same, for safety alone.
+    #[must_use]
+    pub const fn safely(self) -> Self {
+        Self { is_safety: true, ..self }
+    }
+
+    /// The same, which is known to be refuted.
+    #[must_use]
+    pub const fn refuted(self) -> Self {
+        Self { is_refuted: true, ..self }
     }
 
     /// The same, which takes minutes.

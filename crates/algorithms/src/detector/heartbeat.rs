@@ -85,9 +85,9 @@ pub const ENTRY: Entry = Entry {
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
-        Bounds::of(3, 0).sync(1).beat(2).crashes(1),
-        Bounds::of(3, 0).sync(1).beat(2).crashes(1).returns(1),
-        Bounds::of(2, 0),
+        Bounds::of(3, 0).sync(1).beat(2).crashes(1).lossy(),
+        Bounds::of(3, 0).sync(1).beat(2).crashes(1).returns(1).refuted(),
+        Bounds::of(2, 0).refuted(),
     ],
     costs: &[Cost::exactly(Measure::Beats, "N(N-1)", |size| size.n * (size.n - 1.0))],
     remarks: &[],

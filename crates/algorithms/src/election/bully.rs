@@ -147,11 +147,12 @@ pub const ENTRY: Entry = Entry {
     searches: &[
         Bounds::of(3, 1).sync(1),
         Bounds::of(3, 1).sync(1).crashes(1),
-        Bounds::of(3, 1).sync(1).crashes(1).returns(1),
+        Bounds::of(3, 1).sync(1).crashes(1).lossy().refuted(),
+        Bounds::of(3, 1).sync(1).crashes(1).returns(1).refuted(),
         Bounds::of(4, 1).by(2).sync(1),
         Bounds::of(4, 1).by(3).sync(1).large(),
         Bounds::of(4, 1).sync(1).beyond(),
-        Bounds::of(2, 1),
+        Bounds::of(2, 1).refuted(),
     ],
     costs: &[
         Cost::exactly(Measure::ElectionBest, "N-1", |size| size.n - 1.0),

@@ -99,9 +99,9 @@ pub const ENTRY: Entry = Entry {
     silent: &[],
     searches: &[
         Bounds::of(3, 1).sync(1).beat(2).large(),
-        Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
-        Bounds::of(2, 1).sync(1).beat(2).crashes(1).returns(1),
-        Bounds::of(3, 1),
+        Bounds::of(3, 1).sync(1).beat(2).crashes(1).lossy().large(),
+        Bounds::of(2, 1).sync(1).beat(2).crashes(1).returns(1).refuted(),
+        Bounds::of(3, 1).refuted(),
     ],
     remarks: &[],
     ..chang_roberts::PLAIN

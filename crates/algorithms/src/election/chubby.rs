@@ -233,9 +233,11 @@ pub const ENTRY: Entry = Entry {
     silent: &["write", "stored"],
     searches: &[
         Bounds::of(3, 1).up_to(3, 2),
-        Bounds::of(3, 1).crashes(1).returns(1).up_to(2, 1),
+        Bounds::of(3, 1).crashes(1).lossy().returns(1).up_to(2, 1),
         Bounds::of(3, 1).up_to(3, 3).large(),
         Bounds::of(3, 1).sync(1).losses(2).up_to(3, 3).large(),
+        // Here a lease can end: a promise of half a lease would be found with 4 timeouts.
+        Bounds::of(3, 1).by(2).sync(1).losses(2).up_to(2, 6).large(),
     ],
     costs: &[
         Cost::exactly(Measure::ElectionLone, "3(N-1)", |size| 3.0 * (size.n - 1.0)),

@@ -243,7 +243,7 @@ pub const PLAIN: About = About {
     searches: &[
         Bounds::of(2, 1).up_to(3, 3),
         Bounds::of(2, 1).crashes(1).returns(1).up_to(3, 2).large(),
-        Bounds::of(3, 1).up_to(3, 1).large(),
+        Bounds::of(3, 1).up_to(2, 1).large(),
         Bounds::of(3, 1).up_to(3, 2).beyond(),
     ],
     costs: &[
@@ -264,7 +264,7 @@ pub const HERD: About = About {
         Cost::exactly(Measure::TurnaroundLone, "3", |_| 3.0),
         Cost::exactly(Measure::Herd, "N-1", |size| size.n - 1.0),
     ],
-    searches: &[Bounds::of(2, 1).up_to(3, 3), Bounds::of(3, 1).up_to(3, 1).large()],
+    searches: &[Bounds::of(2, 1).up_to(3, 3), Bounds::of(3, 1).up_to(2, 1).large()],
     ..PLAIN
 };
 

@@ -118,7 +118,11 @@ pub const PLAIN: Entry = Entry {
     crash: "coordinator, holder, or one in the queue when its turn comes: everybody blocks",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &["queued"],
-    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
+    searches: &[
+        Bounds::of(3, 2),
+        Bounds::of(3, 1).unordered(),
+        Bounds::of(3, 1).crashes(1).lossy().safely(),
+    ],
     costs: &[
         Cost::exactly(Measure::Enter, "2", |_| 2.0),
         Cost::exactly(Measure::Leave, "1", |_| 1.0),
@@ -144,7 +148,11 @@ pub const QUEUED: Entry = Entry {
         Cost::exactly(Measure::SyncDelay, "2", |_| 2.0),
     ],
     silent: &[],
-    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
+    searches: &[
+        Bounds::of(3, 2),
+        Bounds::of(3, 1).unordered(),
+        Bounds::of(3, 1).crashes(1).lossy().safely(),
+    ],
     ..PLAIN
 };
 

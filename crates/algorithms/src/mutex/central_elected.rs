@@ -200,8 +200,8 @@ pub const ENTRY: Entry = Entry {
     searches: &[
         Bounds::of(3, 1).sync(1).beat(2),
         Bounds::of(3, 2).sync(1).beat(2).large(),
-        Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
-        Bounds::of(2, 1),
+        Bounds::of(3, 1).sync(1).beat(2).crashes(1).lossy().large(),
+        Bounds::of(2, 1).refuted(),
     ],
     costs: &[
         Cost::exactly(Measure::Enter, "2(N-1)/N", |size| 2.0 * (size.n - 1.0) / size.n),

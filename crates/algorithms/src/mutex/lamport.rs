@@ -89,7 +89,12 @@ pub const ENTRY: Entry = Entry {
     crash: "any crash blocks everybody",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
-    searches: &[Bounds::of(3, 1), Bounds::of(3, 2).large(), Bounds::of(2, 1).unordered()],
+    searches: &[
+        Bounds::of(3, 1),
+        Bounds::of(3, 2).large(),
+        Bounds::of(3, 1).crashes(1).lossy().safely(),
+        Bounds::of(2, 1).unordered().refuted(),
+    ],
     costs: &[
         Cost::exactly(Measure::Enter, "2(N-1)", |size| 2.0 * (size.n - 1.0)),
         Cost::exactly(Measure::Leave, "N-1", |size| size.n - 1.0),

@@ -107,7 +107,11 @@ pub const PLAIN: Entry = Entry {
     crash: "any crash blocks everybody",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &["deferred"],
-    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
+    searches: &[
+        Bounds::of(3, 2),
+        Bounds::of(3, 1).unordered(),
+        Bounds::of(3, 1).crashes(1).lossy().safely(),
+    ],
     costs: &[
         Cost::exactly(Measure::Enter, "2(N-1)", |size| 2.0 * (size.n - 1.0)),
         Cost::exactly(Measure::Leave, "0", |_| 0.0),
@@ -133,7 +137,11 @@ pub const DEFERRED: Entry = Entry {
         Cost::exactly(Measure::SyncDelay, "1", |_| 1.0),
     ],
     silent: &[],
-    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
+    searches: &[
+        Bounds::of(3, 2),
+        Bounds::of(3, 1).unordered(),
+        Bounds::of(3, 1).crashes(1).lossy().safely(),
+    ],
     ..PLAIN
 };
 

@@ -71,7 +71,11 @@ pub const ENTRY: Entry = Entry {
     crash: "any crash breaks the ring; the token is lost with its holder",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
-    searches: &[Bounds::of(3, 2), Bounds::of(3, 1).unordered()],
+    searches: &[
+        Bounds::of(3, 2),
+        Bounds::of(3, 1).unordered(),
+        Bounds::of(3, 1).crashes(1).lossy().safely(),
+    ],
     costs: &[
         Cost::exactly(Measure::Enter, "0", |_| 0.0),
         Cost::exactly(Measure::Leave, "0", |_| 0.0),

@@ -165,9 +165,9 @@ pub const ENTRY: Entry = Entry {
     searches: &[
         Bounds::of(3, 1).sync(1).beat(2),
         Bounds::of(3, 2).sync(1).beat(2).large(),
-        Bounds::of(3, 1).sync(1).beat(2).crashes(1).large(),
-        Bounds::of(2, 1).sync(1).beat(2).crashes(2).returns(1),
-        Bounds::of(2, 1),
+        Bounds::of(3, 1).sync(1).beat(2).crashes(1).lossy().large(),
+        Bounds::of(2, 1).sync(1).beat(2).crashes(2).returns(1).refuted(),
+        Bounds::of(2, 1).refuted(),
     ],
     costs: &[
         Cost::exactly(Measure::Enter, "0", |_| 0.0),

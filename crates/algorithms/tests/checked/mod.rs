@@ -105,6 +105,8 @@ impl Bounds {
         let setup = Setup::<P, C> {
             interchangeable: Vec::new(),
             tells_renewals: self.options.liveness,
+            passes_over_stalls: false,
+            crash_loses: false,
             view: &self.view,
             config,
             promises,

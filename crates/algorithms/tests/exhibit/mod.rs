@@ -251,6 +251,7 @@ fn smaller(bounds: &Bounds, counts_time: bool) -> Vec<Bounds> {
     }
     less(&|it| it.faults.crashes.checked_sub(1).map(|less| it.faults.crashes = less));
     less(&|it| it.faults.returns.checked_sub(1).map(|less| it.faults.returns = less));
+    less(&|it| it.faults.losses.checked_sub(1).map(|less| it.faults.losses = less));
     less(&|it| it.ends.timeouts?.checked_sub(1).map(|less| it.ends.timeouts = Some(less)));
     less(&|it| it.ends.terms?.checked_sub(1).map(|less| it.ends.terms = Some(less)));
     all

@@ -61,6 +61,8 @@ pub enum Premise {
     Lost,
     /// Steps in which a message is doubled.
     Doubled,
+    /// Steps in which a leader is told of the last term that is within bounds.
+    LastTerm,
     /// Steps beyond a bound, which were not followed. No proof rests on them.
     Beyond,
     /// Steps in which a message of this kind is sent.
@@ -68,7 +70,7 @@ pub enum Premise {
 }
 
 /// How many there are beside the kinds of messages.
-pub(crate) const PREMISES: usize = 8;
+pub(crate) const PREMISES: usize = 9;
 
 impl Premise {
     /// Its number among all that are counted.
@@ -81,7 +83,8 @@ impl Premise {
             Self::Returned => 4,
             Self::Lost => 5,
             Self::Doubled => 6,
-            Self::Beyond => 7,
+            Self::LastTerm => 7,
+            Self::Beyond => 8,
             Self::Sent(kind) => PREMISES + kind,
         }
     }

@@ -394,11 +394,18 @@ impl Hand<'_> {
                 }
             }
         }
-        if let Some(less) = left.take(Good::Loss) {
-            self.harm(base, less, Harm::Loss, out);
-        }
-        if let Some(less) = left.take(Good::Duplication) {
-            self.harm(base, less, Harm::Duplication, out);
+        let lost = left.take(Good::Loss);
+        let doubled = left.take(Good::Duplication);
+        for from in seats() {
+            let node = base.words[from.index()];
+            let is_free = self.frame.crash_loses && !self.nodes.part(node).info.is_up;
+            // What a crash takes along is no loss of its own.
+            if let Some(left) = if is_free { Some(left) } else { lost } {
+                self.harm(base, left, from, Harm::Loss, out);
+            }
+            if let Some(left) = doubled {
+                self.harm(base, left, from, Harm::Duplication, out);
+            }
         }
     }
 
@@ -422,10 +429,10 @@ impl Hand<'_> {
         self.carry_out(seat, outcome, Deed::Crashes(seat), print, out);
     }
 
-    /// Loses or doubles each message that is on its way.
-    fn harm(&mut self, base: &Base<'_>, less: Left, harm: Harm, out: &mut Successors) {
+    /// Loses or doubles each message from that one that is on its way.
+    fn harm(&mut self, base: &Base<'_>, less: Left, from: Seat, harm: Harm, out: &mut Successors) {
         let places = self.frame.places;
-        for (from, to) in places.pairs() {
+        for to in (0..places.members).map(Seat::at).filter(|&to| to != from) {
             let place = places.channel(from, to);
             let channel = base.words[place];
             if channel == EMPTY {
@@ -466,8 +473,9 @@ impl Hand<'_> {
         let is_stuck = pending != 0 && !has_duty;
         let is_faultless = Left(base.words[places.left()]).is_faultless(self.frame.all);
         let flaw = if is_faultless { Flaw::Deadlock } else { Flaw::Stalled };
+        let is_flaw = is_stuck && (is_faultless || !self.frame.passes_over_stalls);
         let cut_off = if self.is_cut_off { Look::CUT_OFF } else { 0 };
-        Look { pending: pending | cut_off, flaw: is_stuck.then(|| flaw.code()) }
+        Look { pending: pending | cut_off, flaw: is_flaw.then(|| flaw.code()) }
     }
 }
 
@@ -538,6 +546,8 @@ impl Worker for Hand<'_> {
         counts.resize(PREMISES + self.frame.kinds, 0);
         for outcome in &self.outcomes {
             counts[Premise::Served.index()] += outcome.uses * u64::from(outcome.serves);
+            let last = outcome.uses * u64::from(outcome.is_of_last_term);
+            counts[Premise::LastTerm.index()] += last;
             for (kind, count) in counts[PREMISES..].iter_mut().enumerate().take(32) {
                 *count += outcome.uses * u64::from(outcome.kinds >> kind & 1);
             }

@@ -63,6 +63,10 @@ pub(crate) struct Frame {
     pub(crate) is_sync: bool,
     /// Whether timers run out only so often.
     pub(crate) has_timeouts: bool,
+    /// Whether what the dead had sent can be lost.
+    pub(crate) crash_loses: bool,
+    /// Whether it is no flaw that nothing happens any more after a fault.
+    pub(crate) passes_over_stalls: bool,
     pub(crate) is_election: bool,
     /// How many kinds of messages there are.
     pub(crate) kinds: usize,
@@ -134,6 +138,8 @@ pub(crate) struct Outcome {
     pub(crate) news: PartId,
     pub(crate) kinds: KindBit,
     pub(crate) serves: bool,
+    /// Whether somebody is told of a leader of the last term within bounds.
+    pub(crate) is_of_last_term: bool,
     /// Whether the process says that it broke its own invariant.
     pub(crate) is_broken: bool,
     /// Whether it is in a term beyond the bound.
@@ -164,6 +170,8 @@ impl Frame {
             all: Left::all(setup.faults, setup.bounds),
             is_sync: setup.time.is_sync(),
             has_timeouts: setup.bounds.timeouts.is_some(),
+            crash_loses: setup.crash_loses,
+            passes_over_stalls: setup.passes_over_stalls,
             is_election: matches!(setup.promises, Promises::Election { .. }),
             kinds: P::Message::KINDS.len(),
             first_watch: Watch::new(setup.view.members(), setup.promises),

@@ -28,6 +28,12 @@ pub struct Setup<'a, P: Protocol, C> {
     /// Whether a timer that could run out and is set anew is told apart from what it was. What is
     /// said of fair runs needs that, if there are such timers; it makes more states.
     pub tells_renewals: bool,
+    /// Whether a crash can take along what the dead one had sent and has not arrived: all of it or
+    /// a part, as if it had died in the middle of a step.
+    pub crash_loses: bool,
+    /// Whether it is no flaw that nothing happens any more after a fault, though somebody waits:
+    /// for whoever asks only what must never happen.
+    pub passes_over_stalls: bool,
     /// The kinds of messages that must be sent in some step, or a proof is vacuous; one bit each.
     pub expected_kinds: u32,
     /// What else is bounded, so that there is an end.

@@ -365,7 +365,7 @@ impl Hand<'_> {
             // Each receiver has a channel of its own: the order matters only within it.
             sends.sort_by_key(|&(to, _)| to);
             sends_of_twin.sort_by_key(|&(to, _)| to);
-            let flags = |it: &Outcome| (it.is_broken, it.is_beyond, it.serves);
+            let flags = |it: &Outcome| (it.is_broken, it.is_beyond, it.serves, it.is_of_last_term);
             let is_alike = of_twin.node == expected
                 && sends_of_twin == sends
                 && self.renamed_news(outcome.news, names) == of_twin.news

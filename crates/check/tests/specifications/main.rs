@@ -39,7 +39,7 @@ fn assert_counts<M: Model>(model: &M, published: [u64; 3]) {
 /// The flaw of a mutant, and the way there: the same on any number of threads.
 fn flaw_of<M: Model>(model: &M) -> (FlawCode, Vec<Step>) {
     let found = [1, 2, 3].map(|threads| match search(model, threads, STATES).outcome {
-        Outcome::Flawed { flaw, path } => (flaw, path),
+        Outcome::Flawed { flaw, path, cut: None } => (flaw, path),
         other => panic!("{threads} threads: {other:?}"),
     });
     assert_eq!(found[0], found[1], "one thread and two");

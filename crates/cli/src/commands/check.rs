@@ -1,5 +1,6 @@
 //! `conclave check`: everything that an algorithm can do, within bounds.
 
+mod files;
 mod properties;
 mod table;
 
@@ -13,12 +14,12 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{anyhow, bail};
-use conclave_algorithms::catalogue::{self, Promises, Setting};
+use conclave_algorithms::catalogue::{self, Entry, Promises, Setting};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    Asymmetry, Bounds, Channels, Deed, Faults, Flaw, INTERCHANGEABLE_MAX, Premise, TimeModel,
+    Asymmetry, Bounds, Channels, Faults, Flaw, INTERCHANGEABLE_MAX, Premise, TimeModel,
 };
-use conclave_check::{Fairness, Finding, Limit, Progress as Far, Step, Verdict};
+use conclave_check::{Fairness, Finding, Limit, Progress as Far, STATES_MAX, Verdict};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{Time, Verdict as Judged};
@@ -40,32 +41,42 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         bail!("--quick and --format are for the table of all; give --all instead of an algorithm");
     }
     let plan = plan_of(args)?;
+    for path in args.trace.iter().chain(&args.svg).chain(&args.dump) {
+        files::check_writable(path)?;
+    }
     let (searched, took) = search(&plan, args.max_time)?;
-    if let Some(path) = &args.dump {
-        dump(&plan, &searched.finding.verdict, path)?;
-    }
     say_what_is_not_written(args, &searched);
-    if let (Some(path), Some(trace)) = (&args.trace, &searched.trace) {
-        output::write_file(path, |file| file.write_all(json::write(trace).as_bytes()))?;
-    }
-    let mut out = anstream::stdout().lock();
-    if let (true, Some(trace)) = (args.explain, &searched.trace) {
-        explain::explain(trace, &mut out)?;
-        writeln!(out)?;
-    }
     let reason = reason(&plan, &searched);
-    if args.json {
-        writeln!(out, "{}", to_json(&plan, &searched, took, &reason))?;
-    } else {
-        print(&plan, &searched, &reason, &mut out)?;
+    output::say(|out| {
+        if let (true, Some(trace)) = (args.explain, &searched.trace) {
+            explain::explain(trace, out)?;
+            writeln!(out)?;
+        }
+        match args.json {
+            true => writeln!(out, "{}", to_json(&plan, &searched, took, &reason)),
+            false => print(&plan, &searched, &reason, out),
+        }
+    })?;
+    if !args.json {
         say_what_it_took(&searched.finding, took);
     }
+    // Whoever presses Ctrl-C from here on ends no search that the verdict is about.
+    let code = code(&searched.finding.verdict);
     if let Some(trace) = &searched.trace {
+        if let Some(path) = &args.trace {
+            output::write_file(path, |file| file.write_all(json::write(trace).as_bytes()))?;
+        }
         let drawing = DrawingArgs { svg: args.svg.clone(), svg_from: None, svg_to: None };
         let caption = vec![format!("{}: {reason}", word(&searched.finding.verdict))];
         output::draw(trace, &drawing, trace.header.members.len(), caption)?;
     }
-    Ok(ExitCode::from(code(&searched.finding.verdict)))
+    if let Some(path) = &args.dump {
+        let max_time = args.max_time.saturating_sub(took);
+        if let Some(why) = files::dump(&plan, &searched.finding, max_time, path)? {
+            anstream::eprintln!("conclave: {}: not written, {why}", path.display());
+        }
+    }
+    Ok(ExitCode::from(code))
 }
 
 /// Files and words that were asked for and cannot be: an old file must not be taken for a new one.
@@ -132,6 +143,10 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
     }
     let CheckArgs { crashes, returns, losses, duplications, terms, timeouts, .. } = *args;
     plan.faults = Faults { crashes, returns, losses, duplications };
+    plan.crash_loses = args.crash_loses;
+    if args.crash_loses && crashes == 0 {
+        bail!("nobody dies who could lose anything; give --crashes 1 with --crash-loses");
+    }
     if returns > crashes {
         bail!("only the dead can come back; give as many --crashes as --returns");
     }
@@ -145,8 +160,9 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
     options.is_exact = args.exact;
     options.threads = args.threads.map_or(options.threads, usize::from);
     options.budget.bytes = args.max_memory;
-    options.budget.states = args.max_states.unwrap_or(options.budget.states);
+    options.budget.states = max_states(args)?.unwrap_or(options.budget.states);
     for unfair in &args.unfair {
+        check_unfair(*unfair, entry, plan.time)?;
         let Fairness { arrivals, timers, leaves, ticks } = &mut options.fairness;
         *match unfair {
             Unfair::Arrivals => arrivals,
@@ -158,17 +174,48 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
     Ok(plan)
 }
 
+/// How many states to search at most, if that is said. Each needs a number.
+fn max_states(args: &CheckArgs) -> anyhow::Result<Option<u64>> {
+    match args.max_states {
+        Some(many) if many > STATES_MAX => {
+            bail!("a search can tell {STATES_MAX} states apart; give --max-states up to that")
+        }
+        states => Ok(states),
+    }
+}
+
+/// Whether there is any of what need not be done: to take away nothing would prove nothing new.
+fn check_unfair(what: Unfair, entry: &Entry, time: TimeModel) -> anyhow::Result<()> {
+    let name = entry.name;
+    match what {
+        Unfair::Timers if entry.settings.is_empty() => {
+            bail!("{name} sets no timers; leave --unfair timers out")
+        }
+        Unfair::Leaves if !matches!(entry.promises, Promises::Mutex { .. }) => {
+            bail!("{name} is no lock, and nobody leaves; leave --unfair leaves out")
+        }
+        Unfair::Ticks if !time.is_sync() => {
+            bail!("there are no ticks in async; leave --unfair ticks out, or choose --time sync:1")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says how far a search is, and ends it after that time or by Ctrl-C.
+fn watch(progress: &Progress, max_time: Duration) -> impl FnMut(&Far) -> ControlFlow<()> {
+    move |far| {
+        progress.say(|elapsed| how_far(far, elapsed));
+        match progress.elapsed() > max_time || is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
 /// Searches, and says how far it is.
 fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Duration)> {
     let progress = Progress::endless();
-    let searched = plan.run(&mut |far| {
-        progress.say(|elapsed| how_far(far, elapsed));
-        if progress.elapsed() > max_time || is_interrupted() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    });
+    let searched = plan.run(&mut watch(&progress, max_time));
     let searched = searched.map_err(|error| match error.downcast_ref() {
         Some(&asymmetry) => no_symmetry(plan.entry.name, asymmetry),
         None => error,
@@ -262,7 +309,8 @@ fn reason(plan: &SearchPlan, searched: &Searched) -> String {
     match &finding.verdict {
         Verdict::Proved => "nothing within these bounds breaks what it promises".into(),
         Verdict::Refuted(_) => {
-            let ways = finding.counterexample.as_ref().map_or((0, None), |found| found.steps);
+            let found = finding.counterexample.as_ref();
+            let (ways, cut) = found.map_or(((0, None), None), |found| (found.steps, found.cut));
             let why = searched.trace.as_ref().map(|trace| trace::judge_again(trace).1);
             let why = why.unwrap_or_default();
             match ways {
@@ -271,7 +319,13 @@ fn reason(plan: &SearchPlan, searched: &Searched) -> String {
                     let stem = steps(stem);
                     format!("{why}; {stem}, and then a loop of {turn} that goes on for ever")
                 }
-                (way, None) => format!("{why}; no way there is shorter than {}", steps(way)),
+                (way, None) => match cut {
+                    None => format!("{why}; no way there is shorter than {}", steps(way)),
+                    Some(limit) => {
+                        let (way, what) = (steps(way), limit_word(limit));
+                        format!("{why}; {way} lead there, and {what} ended the search for less")
+                    }
+                },
             }
         }
         Verdict::Vacuous(missing) => format!(
@@ -281,12 +335,13 @@ fn reason(plan: &SearchPlan, searched: &Searched) -> String {
         ),
         Verdict::Inexact => "timers are no whole numbers of ticks: nothing is shown".into(),
         Verdict::Budget(limit) => {
-            let what = match limit {
-                Limit::States => "--max-states",
-                Limit::Memory => "--max-memory",
-                Limit::Stopped if is_interrupted() => "Ctrl-C",
-                Limit::Stopped => "--max-time",
-            };
+            let what = limit_word(*limit);
+            if finding.is_safe {
+                return format!(
+                    "{what} ended the check after all states were found: safety is proved, \
+                     liveness is not"
+                );
+            }
             let unseen = match finding.progress.frontier {
                 0 => "after all states were found".into(),
                 many => format!("with {} not looked at", count(many, "state", "states")),
@@ -301,6 +356,16 @@ fn reason(plan: &SearchPlan, searched: &Searched) -> String {
     }
 }
 
+/// What ended a search, as it is said on the command line.
+fn limit_word(limit: Limit) -> &'static str {
+    match limit {
+        Limit::States => "--max-states",
+        Limit::Memory => "--max-memory",
+        Limit::Stopped if is_interrupted() => "Ctrl-C",
+        Limit::Stopped => "--max-time",
+    }
+}
+
 /// What would make it happen.
 fn what_to_allow(plan: &SearchPlan, missing: &[Premise]) -> &'static str {
     let is_detector = plan.entry.promises == Promises::Detector;
@@ -309,6 +374,7 @@ fn what_to_allow(plan: &SearchPlan, missing: &[Premise]) -> &'static str {
             "let somebody die with --crashes, or ask for no more than --safety"
         }
         [Premise::TwoWait, ..] => "let more ask, or ask more often",
+        [Premise::LastTerm] => "raise --timeouts, or lower --terms",
         _ if plan.is_complete() => "let more ask, or more faults happen",
         _ => "let more faults happen, or raise --terms and --timeouts",
     }
@@ -323,6 +389,7 @@ fn premise_word(searched: &Searched, premise: Premise) -> String {
         Premise::Returned => "somebody comes back".into(),
         Premise::Lost => "a message is lost".into(),
         Premise::Doubled => "a message is doubled".into(),
+        Premise::LastTerm => "a leader of the last term".into(),
         Premise::Beyond => "a step beyond the bounds".into(),
         Premise::Sent(kind) => format!("`{}` sent", searched.kinds[kind].name),
     }
@@ -367,6 +434,9 @@ fn bounds(plan: &SearchPlan) -> Vec<String> {
     ];
     for (many, one, more) in faults.into_iter().filter(|(many, ..)| *many > 0) {
         words.push(count(many.into(), one, more));
+        if one == "crash" && plan.crash_loses {
+            words.push("what the dead sent can be lost".into());
+        }
     }
     if let Some(terms) = plan.bounds.terms {
         words.push(format!("terms up to {terms}"));
@@ -478,14 +548,14 @@ fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &str)
         "algorithm": plan.entry.name,
         "n": plan.clients.len(),
         "ids": plan.clients.members().iter().map(|id| id.0).collect::<Vec<_>>(),
-        "requests": plan.requests,
+        "requests": (plan.entry.promises != Promises::Detector).then_some(plan.requests),
         "askers": plan.askers.as_ref().map(|ids| ids.iter().map(|id| id.0).collect::<Vec<_>>()),
         "settings": plan.settings().into_iter().collect::<BTreeMap<_, _>>(),
         "unfair": unfair(plan),
         "channels": channels_word(plan.channels).to_lowercase(),
         "time": time_word(plan.time),
         "faults": {
-            "crashes": crashes, "returns": returns,
+            "crashes": crashes, "crash_loses": plan.crash_loses, "returns": returns,
             "losses": losses, "duplications": duplications,
         },
         "terms": plan.bounds.terms,
@@ -509,45 +579,4 @@ fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &str)
             "loop": found.steps.1,
         })),
     })
-}
-
-/// Writes all states and steps, in the format of the CADP tools, which mCRL2 and LTSmin read too.
-fn dump(plan: &SearchPlan, verdict: &Verdict, path: &std::path::Path) -> anyhow::Result<()> {
-    // What ended before its end has no whole graph, and to search again would not change that.
-    let is_whole = matches!(verdict, Verdict::Proved | Verdict::Vacuous(_))
-        || *verdict == Verdict::Refuted(Flaw::Starved);
-    if !is_whole {
-        bail!(
-            "{}: not written, for the search did not see all states: {}",
-            path.display(),
-            word(verdict)
-        );
-    }
-    let graph = plan.graph()?;
-    let view = plan.entry.view_of(&plan.clients)?;
-    let states = graph.explored().progress.distinct;
-    output::write_file(path, |file| {
-        writeln!(file, "des (0,{},{states})", graph.steps())?;
-        for (from, step, to) in graph.iter() {
-            writeln!(file, "({from},\"{}\",{to})", deed(step, &view))?;
-        }
-        Ok(())
-    })
-}
-
-/// A step, as other tools name it.
-fn deed(step: Step, view: &View) -> String {
-    let id = |seat| view.at(seat);
-    match Deed::from(step) {
-        Deed::Asks(seat) => format!("ask {}", id(seat)),
-        Deed::Leaves(seat) => format!("leave {}", id(seat)),
-        Deed::Arrives { from, to, tag: 0 } => format!("arrive {} {}", id(from), id(to)),
-        Deed::Arrives { from, to, tag } => format!("arrive {} {} {tag}", id(from), id(to)),
-        Deed::RunsOut { seat, tag } => format!("timer {} {tag}", id(seat)),
-        Deed::Tick => "tick".into(),
-        Deed::Crashes(seat) => format!("crash {}", id(seat)),
-        Deed::Returns(seat) => format!("return {}", id(seat)),
-        Deed::IsLost { from, to, tag } => format!("lose {} {} {tag}", id(from), id(to)),
-        Deed::IsDoubled { from, to, tag } => format!("double {} {} {tag}", id(from), id(to)),
-    }
 }

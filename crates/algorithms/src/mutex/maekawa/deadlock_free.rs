@@ -130,7 +130,8 @@ pub const ENTRY: Entry = Entry {
         Bounds::of(3, 2),
         Bounds::of(4, 1),
         Bounds::of(3, 1).unordered(),
-        Bounds::of(4, 1).unordered(),
+        Bounds::of(4, 1).unordered().refuted(),
+        Bounds::of(3, 1).crashes(1).lossy().safely(),
     ],
     costs: &[
         Cost::exactly(Measure::Enter, "2(K-1)", |size| 2.0 * (size.k - 1.0)),

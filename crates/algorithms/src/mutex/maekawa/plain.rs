@@ -83,7 +83,7 @@ pub const ENTRY: Entry = Entry {
     crash: "a crash in a voting set blocks its users; deadlocks without any crash",
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
-    searches: &[Bounds::of(3, 1)],
+    searches: &[Bounds::of(3, 1).refuted()],
     costs: &[
         Cost::exactly(Measure::Enter, "2(K-1)", |size| 2.0 * (size.k - 1.0)),
         Cost::exactly(Measure::Leave, "K-1", |size| size.k - 1.0),

@@ -82,8 +82,7 @@ fn safety(finding: &Finding, of: Flaw) -> Result {
     match finding.verdict {
         Verdict::Refuted(Flaw::Stalled) if of == Flaw::Deadlock => Result::Refuted,
         Verdict::Refuted(flaw) if flaw == of => Result::Refuted,
-        // By then every state had been looked at.
-        Verdict::Refuted(Flaw::Starved) | Verdict::Proved => Result::Proved,
+        _ if finding.is_safe => Result::Proved,
         _ => Result::Open,
     }
 }

@@ -1,16 +1,17 @@
 //! `conclave check --all`: every algorithm within the bounds it is known for, in one table.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{ContentArrangement, Table};
 use conclave_algorithms::catalogue;
 use conclave_check::Verdict;
 use conclave_check::system::Flaw;
 use serde_json::Value;
 
+use super::super::output;
 use super::properties::{self, Result};
 use super::{bounds, channels_word, code, grouped, reason, search, to_json, word};
 use crate::cli::{CheckArgs, Format};
@@ -23,8 +24,8 @@ struct Row {
     plan: SearchPlan,
     searched: Searched,
     took: Duration,
-    /// Whether it is known that the usual budget ends it.
-    is_beyond: bool,
+    /// What the catalogue knows of it.
+    bounds: &'static catalogue::Bounds,
 }
 
 /// The columns.
@@ -43,8 +44,8 @@ pub const HEADS: [&str; 11] = [
 ];
 
 pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let max_states = super::max_states(args)?;
     let mut rows = Vec::new();
-    let mut out = anstream::stdout().lock();
     for entry in catalogue::all().take_while(|_| !is_interrupted()) {
         for bounds in entry.searches.iter().filter(|it| !(args.quick && it.is_large)) {
             let mut plan = SearchPlan::within(entry, bounds);
@@ -52,27 +53,23 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             options.is_exact = args.exact;
             options.threads = args.threads.map_or(options.threads, usize::from);
             options.budget.bytes = args.max_memory;
-            options.budget.states = args.max_states.unwrap_or(options.budget.states);
+            options.budget.states = max_states.unwrap_or(options.budget.states);
             options.liveness &= !args.safety;
             let (searched, took) = search(&plan, args.max_time)?;
-            rows.push(Row { plan, searched, took, is_beyond: bounds.is_beyond });
+            rows.push(Row { plan, searched, took, bounds });
             if is_interrupted() {
                 break;
             }
         }
     }
-    if args.json {
-        let all =
-            rows.iter().map(|row| to_json(&row.plan, &row.searched, row.took, &reason_of(row)));
-        writeln!(out, "{}", Value::Array(all.collect()))?;
-        return Ok(code_of(&rows));
-    }
-    match args.format {
-        Format::Text => print_text(&rows, &mut out)?,
-        Format::Markdown => print_markdown(&rows, &mut out)?,
-        Format::Csv => print_separated(&rows, ",", &mut out)?,
-        Format::Latex => print_separated(&rows, " & ", &mut out)?,
-    }
+    let as_json = |row: &Row| to_json(&row.plan, &row.searched, row.took, &reason_of(row));
+    output::say(|out| match args.format {
+        _ if args.json => writeln!(out, "{}", Value::from_iter(rows.iter().map(as_json))),
+        Format::Text => print_text(&rows, out),
+        Format::Markdown => print_markdown(&rows, out),
+        Format::Csv => print_separated(&rows, ",", out),
+        Format::Latex => print_separated(&rows, " & ", out),
+    })?;
     Ok(code_of(&rows))
 }
 
@@ -80,17 +77,27 @@ fn reason_of(row: &Row) -> String {
     reason(&row.plan, &row.searched)
 }
 
-/// What is refuted here is known to be; but a row that a budget ended says nothing, unless that is
-/// known, too.
+/// A row that ends otherwise than it is known to is news: what was proved is refuted, what was
+/// refuted is proved, a budget ended it, or it proves nothing.
 fn code_of(rows: &[Row]) -> ExitCode {
     // The table is not whole then, whatever its rows say.
     if is_interrupted() {
         return ExitCode::from(exit::INTERRUPTED);
     }
-    let is_short = |row: &Row| !row.is_beyond && matches!(verdict(row), Verdict::Budget(_));
-    match rows.iter().find(|row| is_short(row) || matches!(verdict(row), Verdict::Vacuous(_))) {
+    match rows.iter().find(|row| !is_as_known(row)) {
+        // What is refuted as a rule, and now is not, has no code of its own.
+        Some(row) if *verdict(row) == Verdict::Proved => ExitCode::FAILURE,
         Some(row) => ExitCode::from(code(verdict(row))),
         None => ExitCode::SUCCESS,
+    }
+}
+
+fn is_as_known(row: &Row) -> bool {
+    match verdict(row) {
+        Verdict::Proved => !row.bounds.is_refuted,
+        Verdict::Refuted(_) => row.bounds.is_refuted,
+        Verdict::Budget(_) => row.bounds.is_beyond,
+        Verdict::Vacuous(_) | Verdict::Inexact => false,
     }
 }
 
@@ -129,11 +136,13 @@ fn found(plan: &SearchPlan, searched: &Searched) -> String {
             let is_asked = |words| {
                 results.iter().all(|&(of, result)| of != words || result != Result::NotAsked)
             };
-            let (leads, is_live) = (is_asked(properties::ONE_LEADS), plan.options.liveness);
-            match (leads, is_live) {
-                (true, true) => "proved: safe and live",
-                (true, false) => "proved: safe; left to simulation: liveness",
-                (false, _) => "proved: safe; left to simulation: one leader at a time, liveness",
+            let leads = is_asked(properties::ONE_LEADS);
+            match (leads, plan.is_complete(), plan.options.liveness) {
+                (true, true, true) => "proved: safe and live",
+                (true, true, false) => "proved: safe; liveness not asked",
+                // Nobody knows what comes at last beyond the bounds.
+                (true, false, _) => "proved: safe; left to simulation: liveness",
+                (false, ..) => "proved: safe; left to simulation: one leader at a time, liveness",
             }
             .into()
         }
@@ -162,13 +171,13 @@ fn print_text(rows: &[Row], out: &mut impl Write) -> std::io::Result<()> {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
     table.set_header(HEADS);
-    if std::io::stdout().is_terminal() {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-    }
     for row in rows {
         table.add_row(fields(row));
     }
-    writeln!(out, "{table}")
+    match output::screen() {
+        None => writeln!(out, "{table}"),
+        screen => writeln!(out, "{}", output::shown(table, screen)),
+    }
 }
 
 fn print_markdown(rows: &[Row], out: &mut impl Write) -> std::io::Result<()> {
