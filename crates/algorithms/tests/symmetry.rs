@@ -18,8 +18,7 @@ use conclave_check::system::{
     TimeModel,
 };
 use conclave_check::{
-    Budget, Counterexample, Fairness, Finding, Fingerprint, Options, Step, Verdict, check,
-    whole_graph,
+    Budget, Counterexample, Fairness, Finding, Fingerprint, Options, Step, Verdict, check, graph,
 };
 use conclave_core::detector::Detector;
 use conclave_core::election::Election;
@@ -126,7 +125,7 @@ where
     P: Protocol<Command: Observable, Notice: Observable>,
     C: Client<P>,
 {
-    let graph = whole_graph(setup, &OPTIONS, &mut |_| ControlFlow::Continue(())).unwrap();
+    let graph = graph(setup, &OPTIONS);
     let states = usize::try_from(graph.explored().progress.distinct).unwrap();
     let mut steps: Vec<BTreeMap<Step, usize>> = vec![BTreeMap::new(); states];
     for (from, step, to) in graph.iter() {

@@ -213,6 +213,17 @@ where
     Ok(explored.into_graph())
 }
 
+/// The same, as far as it was searched until a flaw or the budget ended it.
+pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
+where
+    P: Protocol<Command: Observable, Notice: Observable>,
+    C: Client<P>,
+{
+    let keep = Keep { states: options.is_exact, steps: true };
+    let search = Search { threads: options.threads, keep, budget: options.budget };
+    search.run(&System::new(setup), &mut |_| ControlFlow::Continue(())).into_graph()
+}
+
 impl Finding {
     /// A fair run on which somebody waits for ever, if there is one; or what ended the search for
     /// it.

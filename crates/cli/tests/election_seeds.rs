@@ -523,6 +523,6 @@ const KNOWN: [&str; 10] = [
     "chubby c76b6a61dced4f18",
     "zookeeper 8bd8e7efe4af31ea",
     "zookeeper-herd 2a988115b43823f6",
-    "heartbeat 6ddd7f3914a78f67",
-    "phi 31cedfa0cac9de19",
+    "heartbeat 7fda226d40486440",
+    "phi 6ec5c3aa1e597ca4",
 ];

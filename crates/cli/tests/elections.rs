@@ -186,6 +186,7 @@ fn an_election_whose_end_breaks_a_promise_ends_the_run() {
     plan.network = "exponential:2ms".parse().unwrap();
     (plan.seed, plan.check_invariants) = (8, false);
     plan.limits.events = 1_000_000;
+    plan.until = plan.default_until();
     let report = run(plan).outcome.report;
     assert_eq!((report.verdict, report.ending), (Verdict::Violated, Ending::Stopped));
     assert_eq!(report.elections.unwrap().leader(), None, "one of them knows nobody");

@@ -399,12 +399,19 @@ impl Hand<'_> {
         for from in seats() {
             let node = base.words[from.index()];
             let is_free = self.frame.crash_loses && !self.nodes.part(node).info.is_up;
-            // What a crash takes along is no loss of its own.
-            if let Some(left) = if is_free { Some(left) } else { lost } {
-                self.harm(base, left, from, Harm::Loss, out);
+            // What a crash takes along is no loss of its own. Where channels keep the order, what
+            // was sent last goes first: nothing arrives that was sent after what is lost.
+            let free = match (is_free, self.frame.is_fifo) {
+                (true, true) => Which::Last,
+                (true, false) => Which::All,
+                (false, _) => Which::Nothing,
+            };
+            self.harm(base, left, from, (Harm::Loss, free), out);
+            if let Some(left) = lost {
+                self.harm(base, left, from, (Harm::Loss, free.others()), out);
             }
             if let Some(left) = doubled {
-                self.harm(base, left, from, Harm::Duplication, out);
+                self.harm(base, left, from, (Harm::Duplication, Which::All), out);
             }
         }
     }
@@ -429,8 +436,15 @@ impl Hand<'_> {
         self.carry_out(seat, outcome, Deed::Crashes(seat), print, out);
     }
 
-    /// Loses or doubles each message from that one that is on its way.
-    fn harm(&mut self, base: &Base<'_>, less: Left, from: Seat, harm: Harm, out: &mut Successors) {
+    /// Loses or doubles each of these messages from that one that are on their way.
+    fn harm(
+        &mut self,
+        base: &Base<'_>,
+        less: Left,
+        from: Seat,
+        (harm, which): (Harm, Which),
+        out: &mut Successors,
+    ) {
         let places = self.frame.places;
         for to in (0..places.members).map(Seat::at).filter(|&to| to != from) {
             let place = places.channel(from, to);
@@ -441,7 +455,7 @@ impl Hand<'_> {
             let rules = self.rules;
             let harmed = self.harmed.entry((channel, harm == Harm::Loss));
             let harmed = harmed.or_insert_with(|| rules.harmed_channel(channel, harm).into());
-            for &Harmed { tag, after } in &*Arc::clone(harmed) {
+            for &Harmed { tag, after } in which.of(&Arc::clone(harmed)) {
                 let (deed, premise) = match harm {
                     Harm::Loss => (Deed::IsLost { from, to, tag }, Premise::Lost),
                     Harm::Duplication => (Deed::IsDoubled { from, to, tag }, Premise::Doubled),
@@ -476,6 +490,38 @@ impl Hand<'_> {
         let is_flaw = is_stuck && (is_faultless || !self.frame.passes_over_stalls);
         let cut_off = if self.is_cut_off { Look::CUT_OFF } else { 0 };
         Look { pending: pending | cut_off, flaw: is_flaw.then(|| flaw.code()) }
+    }
+}
+
+/// Which of the messages of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Which {
+    Nothing,
+    /// The one that was sent last.
+    Last,
+    /// All but that one.
+    Earlier,
+    All,
+}
+
+impl Which {
+    fn others(self) -> Self {
+        match self {
+            Self::Nothing => Self::All,
+            Self::Last => Self::Earlier,
+            Self::Earlier => Self::Last,
+            Self::All => Self::Nothing,
+        }
+    }
+
+    fn of<T>(self, messages: &[T]) -> &[T] {
+        let last = messages.len().saturating_sub(1);
+        match self {
+            Self::Nothing => &[],
+            Self::Last => &messages[last..],
+            Self::Earlier => &messages[..last],
+            Self::All => messages,
+        }
     }
 }
 

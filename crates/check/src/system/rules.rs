@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::channel::{ChannelInfo, KindBit};
 use super::flaw::Flaw;
 use super::places::Places;
-use super::setup::{Left, Setup};
+use super::setup::{Channels, Left, Setup};
 use super::symmetry::Group;
 use super::table::{PartId, Source, Table};
 use crate::FlawCode;
@@ -61,6 +61,7 @@ pub(crate) struct Frame {
     pub(crate) places: Places,
     pub(crate) all: Left,
     pub(crate) is_sync: bool,
+    pub(crate) is_fifo: bool,
     /// Whether timers run out only so often.
     pub(crate) has_timeouts: bool,
     /// Whether what the dead had sent can be lost.
@@ -169,6 +170,7 @@ impl Frame {
             places: Places { members: setup.view.len() },
             all: Left::all(setup.faults, setup.bounds),
             is_sync: setup.time.is_sync(),
+            is_fifo: setup.channels == Channels::Fifo,
             has_timeouts: setup.bounds.timeouts.is_some(),
             crash_loses: setup.crash_loses,
             passes_over_stalls: setup.passes_over_stalls,

@@ -28,8 +28,8 @@ pub struct Setup<'a, P: Protocol, C> {
     /// Whether a timer that could run out and is set anew is told apart from what it was. What is
     /// said of fair runs needs that, if there are such timers; it makes more states.
     pub tells_renewals: bool,
-    /// Whether a crash can take along what the dead one had sent and has not arrived: all of it or
-    /// a part, as if it had died in the middle of a step.
+    /// Whether a crash can take along what the dead one had sent and has not arrived, as if it had
+    /// died in the middle of a step: on FIFO channels the last of it, otherwise any part.
     pub crash_loses: bool,
     /// Whether it is no flaw that nothing happens any more after a fault, though somebody waits:
     /// for whoever asks only what must never happen.
