@@ -64,8 +64,8 @@ pub struct Finding {
     pub steps: Option<u64>,
     /// How often what a proof rests on was seen, as far as the search went.
     pub premises: Vec<(Premise, u64)>,
-    /// Whether every state was looked at, is as promised, and what that rests on was seen. It can be
-    /// so although a budget ended the check: while it was decided what comes at last.
+    /// Whether every state was looked at, is as promised, and what that rests on was seen. It can
+    /// be so although a budget ended the check: while it was decided what comes at last.
     pub is_safe: bool,
     /// Whether everybody who waits is served at last, if that was asked.
     pub liveness: Option<bool>,
@@ -188,8 +188,8 @@ where
     Ok(finding)
 }
 
-/// All states of a system and all steps between them, each by its own names. `watch` is told how far
-/// it is, now and then, and may end it; `Err` says what ended it before its end, as a flaw does.
+/// All states of a system and all steps between them, each by its own names. `watch` is told how
+/// far it is, now and then, and may end it; `Err` says what ended it before its end, as a flaw does.
 pub fn whole_graph<P, C>(
     setup: &Setup<'_, P, C>,
     options: &Options,

@@ -16,8 +16,8 @@ pub(crate) const SHARDS: usize = 16;
 /// The number of a state; those of one shard are `SHARDS` apart.
 pub(crate) type StateId = u32;
 
-/// How many states can be told apart at most. There are a few more numbers than that: the last batch
-/// of a search adds some, and shards are not equally full.
+/// How many states can be told apart at most. There are a few more numbers than that: the last
+/// batch of a search adds some, and shards are not equally full.
 pub const STATES_MAX: u64 = 4_000_000_000;
 
 /// The state before the first.

@@ -54,8 +54,8 @@ pub struct CheckArgs {
     /// At most so many processes die
     #[arg(help_heading = "Faults", long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=15))]
     pub crashes: u8,
-    /// What the dead had sent and has not arrived can be lost, all or a part: as if they had died in
-    /// the middle of a step
+    /// What the dead had sent and has not arrived can be lost, all or a part: as if they had died
+    /// in the middle of a step
     #[arg(help_heading = "Faults", long)]
     pub crash_loses: bool,
     /// At most so many of the dead come back

@@ -16,8 +16,8 @@
 //! names. `text`, `rules` and `copy` are left out where there is nothing to say; of a timer, `text`
 //! says which it was.
 //!
-//! Three fields of the first line are left out as a rule. `options` has what the processes were told
-//! beside who takes part, in the words of the command line, so that the run can be taken again:
+//! Three fields of the first line are left out as a rule. `options` has what the processes were
+//! told beside who takes part, in the words of the command line, so that the run can be taken again:
 //! `"options":[["bound","5ms"],["skip-dead",""]]`. `repeats_from` is the index of a record, counted
 //! from 0: the records from there to the last are one turn of a loop that goes on for ever. If it
 //! is the number of all records, nothing more has to happen, though it could. `"stuck":true` says
