@@ -189,7 +189,8 @@ where
 }
 
 /// All states of a system and all steps between them, each by its own names. `watch` is told how
-/// far it is, now and then, and may end it; `Err` says what ended it before its end, as a flaw does.
+/// far it is, now and then, and may end it; `Err` says what ended it before its end, as a flaw
+/// does.
 pub fn whole_graph<P, C>(
     setup: &Setup<'_, P, C>,
     options: &Options,

@@ -17,11 +17,12 @@
 //! says which it was.
 //!
 //! Three fields of the first line are left out as a rule. `options` has what the processes were
-//! told beside who takes part, in the words of the command line, so that the run can be taken again:
-//! `"options":[["bound","5ms"],["skip-dead",""]]`. `repeats_from` is the index of a record, counted
-//! from 0: the records from there to the last are one turn of a loop that goes on for ever. If it
-//! is the number of all records, nothing more has to happen, though it could. `"stuck":true` says
-//! that the run ended because whoever waited did so in vain, and was not merely cut off.
+//! told beside who takes part, in the words of the command line, so that the run can be taken
+//! again: `"options":[["bound","5ms"],["skip-dead",""]]`. `repeats_from` is the index of a record,
+//! counted from 0: the records from there to the last are one turn of a loop that goes on for
+//! ever. If it is the number of all records, nothing more has to happen, though it could.
+//! `"stuck":true` says that the run ended because whoever waited did so in vain, and was not merely
+//! cut off.
 //!
 //! | event | fields besides `at`, `process`, `event`, `text`, `rules` |
 //! | --- | --- |
