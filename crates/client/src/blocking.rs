@@ -19,7 +19,9 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{Engine, Error, Local, Loss, Observer, Office, Patience, Request, Resource, Status};
+use crate::{
+    Engine, Error, Evicted, Loss, Observer, Office, Patience, Request, Resource, Status, Target,
+};
 
 /// Runs futures on the calling thread. A bare runtime panics when its last owner, maybe a guard, is
 /// dropped inside of `async` code; this one does not.
@@ -83,10 +85,18 @@ impl Client {
     /// # Panics
     /// If the system has no more descriptors or threads to give.
     pub fn new(engine: impl Engine) -> Self {
+        Self::shared(Arc::new(engine))
+    }
+
+    /// On an engine that others use too.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn shared(engine: Arc<dyn Engine>) -> Self {
         let runtime = Builder::new_current_thread().enable_time().build();
         let runtime = runtime.expect("a runtime without threads needs next to nothing");
         let runtime = Arc::new(Driver(Some(runtime)));
-        Self { runtime, inner: crate::Client::new(engine) }
+        Self { runtime, inner: crate::Client::shared(engine) }
     }
 
     /// On the engine `local`: **this machine only**, no server, state below the user's state
@@ -94,8 +104,9 @@ impl Client {
     ///
     /// # Errors
     /// If that directory cannot be used.
+    #[cfg(feature = "local")]
     pub fn local() -> Result<Self, Error> {
-        Ok(Self::new(Local::open_default()?))
+        Ok(Self::new(crate::Local::open_default()?))
     }
 
     /// The engine in use.
@@ -206,8 +217,16 @@ impl Client {
     ///
     /// # Errors
     /// As there.
-    pub fn revoke(&self, resource: &Resource, by: &str) -> Result<Status, Error> {
-        self.runtime.block_on(self.engine().revoke(resource, by))
+    pub fn revoke(&self, resource: &Resource, target: &Target, by: &str) -> Result<Evicted, Error> {
+        self.runtime.block_on(self.engine().revoke(resource, target, by))
+    }
+
+    /// See [`Engine::close`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn close(&self) -> Result<(), Error> {
+        self.runtime.block_on(self.engine().close())
     }
 
     fn guard(
@@ -239,11 +258,6 @@ impl Guard {
     /// See [`Guard::lost`](crate::Guard::lost).
     pub fn wait_lost(&self) -> Loss {
         self.runtime.block_on(self.inner.lost())
-    }
-
-    /// See [`Guard::abandon`](crate::Guard::abandon).
-    pub fn abandon(self) {
-        self.inner.abandon();
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    Engine, Error, Guard, Guards, Kind, Leadership, Local, Mode, Name, Observer, Patience, Request,
+    Engine, Error, Guard, Guards, Kind, Leadership, Mode, Name, Observer, Patience, Request,
     Resource, Status,
 };
 
@@ -43,8 +43,9 @@ impl Client {
     ///
     /// # Errors
     /// If that directory cannot be used.
+    #[cfg(feature = "local")]
     pub fn local() -> Result<Self, Error> {
-        Ok(Self::new(Local::open_default()?))
+        Ok(Self::new(crate::Local::open_default()?))
     }
 
     /// The engine in use.

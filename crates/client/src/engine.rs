@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use conclave_core::Fence;
 
-use crate::{Error, Keeper, LossSignal, Request, Resource, Status};
+use crate::{BootTime, Error, Evicted, LossSignal, Request, Resource, Status, Target};
 
 /// The future of an engine's answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
@@ -33,6 +33,9 @@ pub trait Engine: Send + Sync + 'static {
     /// Its name: `local`, `memory`, ...
     fn name(&self) -> &'static str;
 
+    /// Where its locks live, as `--at` has it: `local:/var/lib/conclave`, ...
+    fn at(&self) -> String;
+
     /// Waits for a resource and takes it.
     fn acquire<'a>(&'a self, request: &'a Request, patience: Patience)
     -> Answer<'a, Box<dyn Hold>>;
@@ -46,10 +49,21 @@ pub trait Engine: Send + Sync + 'static {
     /// Returns when the status may differ from the one with `version`: at once if it does.
     fn changed<'a>(&'a self, resource: &'a Resource, version: u64) -> Answer<'a, ()>;
 
-    /// Takes the resource away from whoever holds it, and tells who held it. `by` and the holders
-    /// go into the engine's audit log. Safe only where fences are checked: what a holder started
-    /// may still be running.
-    fn revoke<'a>(&'a self, resource: &'a Resource, by: &'a str) -> Answer<'a, Status>;
+    /// Takes the resource away from `target`, and tells who that was. `by` and they go into the
+    /// engine's audit log. Safe only where fences are checked: what a holder started may still be
+    /// running.
+    fn revoke<'a>(
+        &'a self,
+        resource: &'a Resource,
+        target: &'a Target,
+        by: &'a str,
+    ) -> Answer<'a, Evicted>;
+
+    /// Ends the session with the servers, for an engine that has one. Whatever is held in it is let
+    /// go. The next request opens another.
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// Something held. Dropping it lets go without waiting; [`release`](Self::release) also reports.
@@ -67,19 +81,48 @@ pub trait Hold: Send + Sync {
     /// Lets go, and says whether it was still held. A leader is seen to resign.
     fn release(self: Box<Self>) -> Answer<'static, ()>;
 
-    /// The descriptor whose copies keep it held, for an engine that has one.
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+    /// Until when it is safely held. `None` if it is held until it is let go or the process ends.
+    fn deadline(&self) -> Option<BootTime> {
         None
     }
 
-    /// A second descriptor that keeps it held, for an engine that has the first. Who gets a copy of
-    /// this one keeps it held too, until [`Keeper::release`], which lets go of all copies at once.
-    fn keeper(&self) -> Result<Option<Keeper>, Error> {
-        Ok(None)
+    /// Whether the engine does not answer, so that the deadline may be the end.
+    fn is_in_jeopardy(&self) -> bool {
+        false
     }
 
-    /// Stops taking part without letting go: it stays held as long as a copy of the
-    /// [`descriptor`](Self::descriptor) is open, in whatever process. Without one, the same as
-    /// dropping it.
-    fn abandon(self: Box<Self>) {}
+    /// For an engine whose locks are kept by descriptors: what can be done with those.
+    fn by_descriptor(&self) -> Option<&dyn ByDescriptor> {
+        None
+    }
+}
+
+/// Something held as long as any copy of a descriptor is open, in whatever process.
+pub trait ByDescriptor {
+    /// The descriptor whose copies keep it held.
+    fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// A second one, whose copies keep it held too, until they are let go of all at once.
+    ///
+    /// # Errors
+    /// If the engine cannot be used.
+    fn keeper(&self) -> Result<Box<dyn Keeper>, Error>;
+
+    /// Stops taking part without letting go: from now on, dropping the hold leaves it held for
+    /// those who have a copy of the descriptor.
+    fn abandon(&self);
+}
+
+/// Keeps a lock held beside its holder: for a process that must not let the lock become free while
+/// it has something to clean up. Dropping it closes this copy; others keep the lock held.
+pub trait Keeper: Send {
+    /// What to give to the other process.
+    fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// Lets go, whoever else has a copy. The holder's own descriptor is another thing, and keeps
+    /// the lock held.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    fn release(&self) -> Result<(), Error>;
 }

@@ -69,6 +69,12 @@ pub enum Error {
         /// How it is in use.
         theirs: Usage,
     },
+    /// Somebody took the caller's place in the queue away by force.
+    #[error("{resource}: the place in the queue was taken away by force")]
+    Evicted {
+        /// What was waited for.
+        resource: Resource,
+    },
     /// The lock was lost before the call.
     #[error("{resource} was lost: {loss}")]
     Lost {
@@ -83,6 +89,14 @@ pub enum Error {
     Unknown {
         /// What was asked for.
         resource: Resource,
+    },
+    /// The servers cannot be reached, or do not do what they are asked.
+    #[error("{at}: {what}")]
+    Server {
+        /// Which of them, by address.
+        at: String,
+        /// What is wrong.
+        what: String,
     },
     /// The engine cannot be used.
     #[error("{doing}: {cause}")]
@@ -144,7 +158,8 @@ impl Error {
         matches!(self, Self::Busy { .. } | Self::TimedOut { .. })
     }
 
-    pub(crate) fn io(doing: impl Into<String>, cause: impl Into<io::Error>) -> Self {
+    /// What the system said when something was tried.
+    pub fn io(doing: impl Into<String>, cause: impl Into<io::Error>) -> Self {
         Self::Io { doing: doing.into(), cause: cause.into() }
     }
 }

@@ -1,12 +1,11 @@
 //! Something held, and how one learns that it no longer is.
 
-use std::os::fd::BorrowedFd;
 use std::task::Poll;
 
 use conclave_core::Fence;
 
 use crate::request::check_value;
-use crate::{Error, Hold, Keeper, Loss, LossWatch, Resource};
+use crate::{BootTime, ByDescriptor, Error, Hold, Loss, LossWatch, Resource, Standing};
 
 /// A lock that is held. Dropping it lets go and never blocks; [`release`](Self::release) lets go
 /// and reports.
@@ -35,14 +34,33 @@ impl Guard {
         self.hold.fence()
     }
 
+    /// Until when the lock is safely held: before that moment nobody else gets it. It moves as long
+    /// as the engine answers. `None` for an engine without sessions: held until it is let go.
+    pub fn deadline(&self) -> Option<BootTime> {
+        self.hold.deadline()
+    }
+
+    /// How sure it is that the lock is still held.
+    pub fn standing(&self) -> Standing {
+        if self.is_lost() {
+            Standing::Lost
+        } else if self.hold.is_in_jeopardy() {
+            Standing::Jeopardy
+        } else {
+            Standing::Safe
+        }
+    }
+
     /// Whether the lock has been lost.
     pub fn is_lost(&self) -> bool {
-        self.hold.loss().get().is_some()
+        self.loss().is_some()
     }
 
     /// Why the lock has been lost, if it has.
     pub fn loss(&self) -> Option<Loss> {
-        self.hold.loss().get().cloned()
+        let told = self.hold.loss().get().cloned();
+        // Who slept through the deadline must not have to wait until somebody tells it.
+        told.or_else(|| self.deadline()?.is_past().then_some(Loss::Expired))
     }
 
     /// Waits until the lock is lost; for ever if it never is. Stop what you do under the lock.
@@ -73,24 +91,10 @@ impl Guard {
         self.hold.release().await
     }
 
-    /// The descriptor whose copies keep the lock held, for an engine that has one: give it to a
-    /// child, and the lock is held as long as the child lives.
-    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.hold.descriptor()
-    }
-
-    /// A second descriptor that keeps the lock held, for an engine that has the first.
-    ///
-    /// # Errors
-    /// If the engine cannot be used.
-    pub fn keeper(&self) -> Result<Option<Keeper>, Error> {
-        self.hold.keeper()
-    }
-
-    /// Stops taking part without letting go: the lock stays held as long as a copy of the
-    /// [`descriptor`](Self::descriptor) is open, in whatever process.
-    pub fn abandon(self) {
-        self.hold.abandon();
+    /// For an engine whose locks are kept by descriptors: what can be done with those. Give a child
+    /// the descriptor, and the lock is held as long as the child lives.
+    pub fn by_descriptor(&self) -> Option<&dyn ByDescriptor> {
+        self.hold.by_descriptor()
     }
 }
 
@@ -182,6 +186,16 @@ impl Leadership {
     /// The number that proves it: larger than that of every earlier leader.
     pub fn fence(&self) -> Fence {
         self.guard.fence()
+    }
+
+    /// Until when the office is safely held, as [`Guard::deadline`].
+    pub fn deadline(&self) -> Option<BootTime> {
+        self.guard.deadline()
+    }
+
+    /// How sure it is that the office is still held.
+    pub fn standing(&self) -> Standing {
+        self.guard.standing()
     }
 
     /// Whether the office has been lost.

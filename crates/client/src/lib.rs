@@ -47,29 +47,39 @@
 pub mod blocking;
 pub mod gate;
 
+mod boot_time;
 mod client;
 mod engine;
 mod error;
 mod guard;
+#[cfg(feature = "local")]
 mod local;
 mod loss;
+#[cfg(feature = "memory")]
 mod memory;
 mod name;
 mod observer;
 mod request;
 mod status;
+mod tenure;
+#[cfg(feature = "local")]
+mod threads;
 mod utc;
 
+pub use boot_time::BootTime;
 pub use client::Client;
 pub use conclave_core::Fence;
-pub use engine::{Answer, Engine, Hold, Patience};
+pub use engine::{Answer, ByDescriptor, Engine, Hold, Keeper, Patience};
 pub use error::{Error, Outcome, Usage};
 pub use guard::{Guard, Guards, Leadership};
-pub use local::{Keeper, Local, LocalOptions};
+#[cfg(feature = "local")]
+pub use local::{Local, LocalOptions};
 pub use loss::{Loss, LossSignal, LossWatch};
+#[cfg(feature = "memory")]
 pub use memory::Memory;
 pub use name::{Kind, NAME_MAX, Name, NameError, Resource};
 pub use observer::{Observer, Office};
 pub use request::{LABEL_MAX, Mode, Request, VALUE_MAX};
-pub use status::{Holder, Owner, Process, Status, Value, Waiter};
+pub use status::{Evicted, Holder, Owner, Process, Status, Target, Value, Waiter};
+pub use tenure::{Standing, Tenure};
 pub use utc::utc;

@@ -12,9 +12,9 @@ use crate::{Mode, Resource};
 pub struct Owner {
     /// In words for people; may be empty.
     pub label: String,
-    /// The machine.
+    /// The machine; empty if it did not say.
     pub host: String,
-    /// The process on that machine.
+    /// The process on that machine; 0 if it did not say.
     pub pid: u32,
     /// Since when it holds, or waits.
     pub since: SystemTime,
@@ -22,7 +22,10 @@ pub struct Owner {
 
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.label.is_empty() {
+        if self.host.is_empty() {
+            // Somebody who is no process of ours, and said nothing of itself.
+            write!(f, "{}", self.label)
+        } else if self.label.is_empty() {
             write!(f, "pid {} on {}", self.pid, self.host)
         } else {
             write!(f, "{} (pid {} on {})", self.label, self.pid, self.host)
@@ -86,7 +89,7 @@ pub struct Status {
     pub holders: Vec<Holder>,
     /// Who waits, first come first.
     pub waiters: Vec<Waiter>,
-    /// The highest fence ever given out; zero if none was.
+    /// No higher fence was ever given out; zero if none was at all.
     pub last_fence: Fence,
     /// What was last written there.
     pub value: Option<Value>,
@@ -97,7 +100,8 @@ pub struct Status {
 }
 
 impl Status {
-    pub(crate) fn new(resource: Resource) -> Self {
+    /// Of a resource that nobody ever used.
+    pub fn new(resource: Resource) -> Self {
         Self {
             resource,
             holders: Vec::new(),
@@ -121,6 +125,64 @@ impl Status {
 
     /// Whether nobody holds it or waits for it.
     pub fn is_idle(&self) -> bool {
+        self.holders.is_empty() && self.waiters.is_empty()
+    }
+}
+
+/// Whom to take something away from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Target {
+    /// Everybody who holds it now.
+    Holders,
+    /// The holder with this fence.
+    Fence(Fence),
+    /// What this process holds or waits for.
+    Process {
+        /// Its number.
+        pid: u32,
+        /// Its machine; any, if that is not said.
+        host: Option<String>,
+    },
+}
+
+impl Target {
+    /// Whether it means this holder.
+    pub fn is_holder(&self, holder: &Holder) -> bool {
+        match self {
+            Self::Holders => true,
+            Self::Fence(fence) => *fence == holder.fence,
+            Self::Process { .. } => self.is_owner(&holder.owner),
+        }
+    }
+
+    /// Whether it means this waiter.
+    pub fn is_waiter(&self, waiter: &Waiter) -> bool {
+        self.is_owner(&waiter.owner)
+    }
+
+    fn is_owner(&self, owner: &Owner) -> bool {
+        match self {
+            Self::Holders | Self::Fence(_) => false,
+            Self::Process { pid, host } => {
+                *pid == owner.pid && host.as_ref().is_none_or(|host| *host == owner.host)
+            }
+        }
+    }
+}
+
+/// Those from whom something was taken away.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Evicted {
+    /// Who held it.
+    pub holders: Vec<Holder>,
+    /// Who waited for it.
+    pub waiters: Vec<Waiter>,
+}
+
+impl Evicted {
+    /// Whether there was nobody.
+    pub fn is_empty(&self) -> bool {
         self.holders.is_empty() && self.waiters.is_empty()
     }
 }

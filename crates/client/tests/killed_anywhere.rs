@@ -14,7 +14,7 @@ use std::process::{ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use conclave_client::{
-    Client, Error, Fence, Guard, Local, Loss, Patience, Request, Resource, Status,
+    Client, Error, Fence, Guard, Local, Loss, Patience, Request, Resource, Status, Target,
 };
 use nix::errno::Errno;
 use nix::libc::PTRACE_SYSCALL_INFO_ENTRY;
@@ -95,7 +95,7 @@ fn victim_role() {
 async fn play(script: Script, client: &Client, name: &str) -> Result<(), Error> {
     match script {
         Script::Revoke => {
-            client.engine().revoke(&script.resource(name), "victim").await?;
+            client.engine().revoke(&script.resource(name), &Target::Holders, "victim").await?;
             println!("revoked");
         }
         Script::Campaign => {

@@ -10,8 +10,8 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use conclave_client::{
-    Client, Error, Fence, Guard, Keeper, Kind, LABEL_MAX, Mode, Name, Owner, Patience, Request,
-    Resource, Status,
+    ByDescriptor, Client, Error, Fence, Guard, Kind, LABEL_MAX, Mode, Name, Owner, Patience,
+    Request, Resource, Status,
 };
 use tokio::runtime::Runtime;
 
@@ -179,7 +179,10 @@ impl Ready<'_> {
             self.say(|| format!("{resource} stays held: what the command started still runs"));
         }
         // Closed, not unlocked: what inherited the descriptor and left the group keeps it held.
-        guard.abandon();
+        if let Some(kept) = guard.by_descriptor() {
+            kept.abandon();
+        }
+        drop(guard);
         // Only now: whoever is next need not wait for the death of our guard process.
         drop(finished.guard.take());
         recorded.map_err(Stop::engine)?;
@@ -294,9 +297,10 @@ impl Ready<'_> {
             // So that a `conclave` within the command means the same locks.
             .env("CONCLAVE_DIR", &self.directory)
             .env("CONCLAVE_KIND", kind);
-        let keeper = guard.keeper().map_err(Stop::engine)?;
+        let kept = guard.by_descriptor();
+        let keeper = kept.map(|it| it.keeper()).transpose().map_err(Stop::engine)?;
         let let_go = || {
-            if let Some(Err(error)) = keeper.as_ref().map(Keeper::release) {
+            if let Some(Err(error)) = keeper.as_ref().map(|it| it.release()) {
                 anstream::eprintln!("conclave: {error}");
             }
         };
@@ -305,7 +309,7 @@ impl Ready<'_> {
             .map(|keeper| GuardLock { descriptor: keeper.descriptor(), let_go: Some(&let_go) });
         let finished = wrapper::run(Job {
             command,
-            lock: guard.descriptor(),
+            lock: kept.map(ByDescriptor::descriptor),
             guard_lock,
             child_inherits_lock: !self.args.close,
             is_lost: &|| guard.loss().map(|loss| loss.to_string()),

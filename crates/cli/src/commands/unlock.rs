@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use conclave_client::blocking;
+use conclave_client::{Target, blocking};
 
 use super::hold::resource;
 use super::{service_failure, service_refusal};
@@ -25,15 +25,15 @@ pub fn execute(args: &UnlockArgs) -> ExitCode {
     let user = nix::unistd::User::from_uid(nix::unistd::getuid());
     let user = user.ok().flatten().map_or_else(|| "somebody".into(), |user| user.name);
     let by = format!("{user} (pid {})", std::process::id());
-    match blocking::Client::new(engine).revoke(&resource, &by) {
+    match blocking::Client::new(engine).revoke(&resource, &Target::Holders, &by) {
         Err(error) => service_failure(&error),
-        Ok(before) if before.holder().is_none() => {
+        Ok(evicted) if evicted.is_empty() => {
             let hint = if args.election { "" } else { " (an election is meant by --election)" };
             anstream::eprintln!("conclave: nobody holds {resource}{hint}");
             ExitCode::from(exit::NOT_ACQUIRED)
         }
-        Ok(before) => {
-            for holder in before.holders.iter().filter(|it| !it.revoked) {
+        Ok(evicted) => {
+            for holder in &evicted.holders {
                 anstream::eprintln!(
                     "conclave: {resource} taken away from {}, fence {}",
                     holder.owner,

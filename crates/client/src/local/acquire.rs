@@ -11,7 +11,7 @@ use super::enter::{Backoff, enter, in_guard};
 use super::file::{Critical, LockFile, Step, Terms, Ticket};
 use super::held::Held;
 use super::kernel::{Access, TicketBytes};
-use super::threads::blocking;
+use crate::threads::blocking;
 use crate::{Error, Fence, Hold, Patience, Request};
 
 /// Waits for a lock and takes it.

@@ -8,9 +8,9 @@ use super::Inner;
 use super::enter::{Backoff, enter};
 use super::file::{Critical, LockFile, Ticket};
 use super::kernel::{self, Access};
-use super::threads::blocking;
 use super::watch::Grip;
-use crate::{Answer, Error, Fence, Hold, Kind, Loss, LossSignal};
+use crate::threads::blocking;
+use crate::{Answer, ByDescriptor, Error, Fence, Hold, Keeper, Kind, Loss, LossSignal};
 
 /// A lock that is held.
 pub struct Held {
@@ -22,6 +22,8 @@ pub struct Held {
     /// Whether there may be copies of its descriptor, or a keeper. Copies would keep the next hold
     /// too, if the open file were used again; and a keeper may outlive us.
     is_lent: AtomicBool,
+    /// Whether dropping it leaves it held for those who have a copy of its descriptor.
+    is_abandoned: AtomicBool,
 }
 
 impl Held {
@@ -30,8 +32,8 @@ impl Held {
         let grip = Arc::new(Grip { file, ticket, loss: LossSignal::default() });
         let key = inner.watch.add(&grip);
         inner.watch.start(&inner.directory);
-        let is_lent = AtomicBool::new(false);
-        Self { inner: Arc::clone(inner), grip: Some(grip), key, fence, is_lent }
+        let (is_lent, is_abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { inner: Arc::clone(inner), grip: Some(grip), key, fence, is_lent, is_abandoned }
     }
 
     fn grip(&self) -> &Arc<Grip> {
@@ -106,12 +108,18 @@ impl Hold for Held {
         })
     }
 
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+    fn by_descriptor(&self) -> Option<&dyn ByDescriptor> {
+        Some(self)
+    }
+}
+
+impl ByDescriptor for Held {
+    fn descriptor(&self) -> BorrowedFd<'_> {
         self.is_lent.store(true, Ordering::Relaxed);
-        Some(self.grip().file.descriptor().as_fd())
+        self.grip().file.descriptor().as_fd()
     }
 
-    fn keeper(&self) -> Result<Option<Keeper>, Error> {
+    fn keeper(&self) -> Result<Box<dyn Keeper>, Error> {
         self.is_lent.store(true, Ordering::Relaxed);
         let Grip { file, ticket, .. } = &**self.grip();
         let Some(second) = file.reopen()? else {
@@ -121,10 +129,13 @@ impl Hold for Held {
         let kept = kernel::keep(second.descriptor(), ticket.number);
         let doing = || format!("cannot lock {}", file.path().display());
         kept.map_err(|error| Error::io(doing(), error))?;
-        Ok(Some(Keeper(second)))
+        Ok(Box::new(SecondFile(second)))
     }
 
-    fn abandon(mut self: Box<Self>) {
+    fn abandon(&self) {
+        if self.is_abandoned.swap(true, Ordering::Relaxed) {
+            return;
+        }
         self.inner.watch.forget(self.key);
         let (grip, fence) = (self.grip(), self.fence);
         if grip.file.resource().kind == Kind::Election {
@@ -140,14 +151,16 @@ impl Hold for Held {
                 }
             }
         }
-        // Closed, not unlocked.
-        self.grip = None;
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         let Some(grip) = self.grip.take() else { return };
+        if self.is_abandoned.load(Ordering::Relaxed) {
+            // Closed, not unlocked.
+            return;
+        }
         self.inner.watch.forget(self.key);
         let is_lent = self.is_lent.load(Ordering::Relaxed);
         if grip.file.release_ticket(grip.ticket.number).is_ok()
@@ -159,30 +172,15 @@ impl Drop for Held {
     }
 }
 
-/// A descriptor that keeps a lock held beside that of its holder: for a process that must not let
-/// the lock become free while it has something to clean up.
-///
-/// Dropping it closes this copy; others keep the lock held.
-pub struct Keeper(LockFile);
+/// The state file, opened a second time, with a byte of the same ticket locked.
+struct SecondFile(LockFile);
 
-impl Keeper {
-    /// What to give to the other process.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
+impl Keeper for SecondFile {
+    fn descriptor(&self) -> BorrowedFd<'_> {
         self.0.descriptor().as_fd()
     }
 
-    /// Lets go, whoever else has a copy. The holder's own descriptor is another thing, and keeps
-    /// the lock held.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn release(&self) -> Result<(), Error> {
+    fn release(&self) -> Result<(), Error> {
         self.0.release()
-    }
-}
-
-impl std::fmt::Debug for Keeper {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Keeper of {}", self.0.resource())
     }
 }

@@ -22,7 +22,6 @@ mod layout;
 mod processes;
 mod queue;
 mod sleepers;
-mod threads;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -34,14 +33,16 @@ use self::acquire::acquire;
 use self::directory::{Directory, boot_id};
 use self::enter::{Backoff, enter, in_guard};
 use self::file::{Critical, LockFile, Terms};
-pub use self::held::Keeper;
 use self::kernel::Access;
 use self::layout::{Applicant, BootId};
 use self::processes::Processes;
 use self::sleepers::Sleepers;
-use self::threads::blocking;
+
 use self::watch::Watch;
-use crate::{Answer, Engine, Error, Fence, Hold, Patience, Request, Resource, Status, utc};
+use crate::threads::blocking;
+use crate::{
+    Answer, Engine, Error, Evicted, Fence, Hold, Patience, Request, Resource, Status, Target, utc,
+};
 
 /// How many idle descriptors are kept for the next request.
 const IDLE_MAX: usize = 64;
@@ -139,6 +140,10 @@ impl Engine for Local {
         "local"
     }
 
+    fn at(&self) -> String {
+        format!("local:{}", self.directory().display())
+    }
+
     fn acquire<'a>(
         &'a self,
         request: &'a Request,
@@ -174,9 +179,15 @@ impl Engine for Local {
         })
     }
 
-    fn revoke<'a>(&'a self, resource: &'a Resource, by: &'a str) -> Answer<'a, Status> {
-        let (inner, resource, by) = (Arc::clone(&self.inner), resource.clone(), by.to_owned());
-        Box::pin(blocking(move || inner.revoke(&resource, &by)))
+    fn revoke<'a>(
+        &'a self,
+        resource: &'a Resource,
+        target: &'a Target,
+        by: &'a str,
+    ) -> Answer<'a, Evicted> {
+        let (inner, resource) = (Arc::clone(&self.inner), resource.clone());
+        let (target, by) = (target.clone(), by.to_owned());
+        Box::pin(blocking(move || inner.revoke(&resource, &target, &by)))
     }
 }
 
@@ -226,14 +237,15 @@ impl Inner {
         }
     }
 
-    fn revoke(&self, resource: &Resource, by: &str) -> Result<Status, Error> {
+    fn revoke(&self, resource: &Resource, target: &Target, by: &str) -> Result<Evicted, Error> {
         let path = self.directory.file_of(resource);
         let Some(file) = LockFile::open(&path, resource, Access::Write)? else {
-            return Ok(Status::new(resource.clone()));
+            return Ok(Evicted::default());
         };
-        let before = in_guard(&file, Access::Write, read_status)?;
-        if before.holder().is_none() {
-            return Ok(before);
+        let mut before = in_guard(&file, Access::Write, read_status)?;
+        before.holders.retain(|it| !it.revoked && target.is_holder(it));
+        if before.holders.is_empty() {
+            return Ok(Evicted::default());
         }
         let line = |what, fences: &[Fence]| {
             let held = before.holders.iter().filter(|it| fences.contains(&it.fence));
@@ -243,14 +255,14 @@ impl Inner {
         };
         // Nobody is forced who was not put down first: not those either who came meanwhile. And
         // whoever holds or waits looks when the log has grown, so it must grow after the deed too.
-        let held = before.holders.iter().filter(|it| !it.revoked).map(|it| it.fence);
-        let held: Vec<Fence> = held.collect();
+        let held: Vec<Fence> = before.holders.iter().map(|it| it.fence).collect();
         self.directory.audit(&line("forces", &held))?;
         let taken = in_guard(&file, Access::Write, |critical| critical.revoke(&held))?;
         if !taken.is_empty() {
             self.directory.audit(&line("forced", &taken))?;
         }
-        Ok(before)
+        before.holders.retain(|it| taken.contains(&it.fence));
+        Ok(Evicted { holders: before.holders, waiters: Vec::new() })
     }
 }
 

@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use super::file::{Identity, LockFile};
 use super::kernel::{self, TicketBytes};
-use super::threads::start_thread;
 use crate::Error;
+use crate::threads::start_thread;
 
 /// A byte of a file, and those who want to know when it is free.
 type Listeners = BTreeMap<(Identity, TicketBytes), Vec<Weak<Notify>>>;

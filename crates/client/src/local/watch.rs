@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::directory::Directory;
 use super::file::{LockFile, Ticket};
-use super::threads::start_thread;
+use crate::threads::start_thread;
 use crate::{Loss, LossSignal};
 
 /// How long a holder may not know that its lock was taken away, roughly.

@@ -10,7 +10,8 @@ use conclave_core::Fence;
 use tokio::sync::oneshot;
 
 use crate::{
-    Answer, Engine, Error, Hold, Kind, Loss, LossSignal, Name, Patience, Request, Resource, Status,
+    Answer, Engine, Error, Evicted, Hold, Kind, Loss, LossSignal, Name, Patience, Request,
+    Resource, Status, Target,
 };
 use place::{Grant, Ticket};
 use state::State;
@@ -122,7 +123,7 @@ impl Memory {
     fn lose_resource(&self, name: &str, resource: impl Fn(Name) -> Resource) -> usize {
         // What is no name cannot be held either.
         let Ok(name) = Name::new(name) else { return 0 };
-        self.state().evict(&resource(name), &Loss::Expired)
+        self.state().evict(&resource(name), &Target::Holders, &Loss::Expired).holders.len()
     }
 
     /// Cuts the way between callers and engine, or opens it again. All clones are cut off at once.
@@ -169,6 +170,10 @@ impl Engine for Memory {
         "memory"
     }
 
+    fn at(&self) -> String {
+        "memory:".to_owned()
+    }
+
     fn acquire<'a>(
         &'a self,
         request: &'a Request,
@@ -209,10 +214,14 @@ impl Engine for Memory {
         })
     }
 
-    /// The status returned is the one just before. Whoever held it is gone from the engine at
-    /// once: unlike a process, nothing here can keep it.
-    fn revoke<'a>(&'a self, resource: &'a Resource, by: &'a str) -> Answer<'a, Status> {
-        Box::pin(async move { Ok(self.state().revoke(resource, by)) })
+    /// Whoever held it is gone from the engine at once: unlike a process, nothing here can keep it.
+    fn revoke<'a>(
+        &'a self,
+        resource: &'a Resource,
+        target: &'a Target,
+        by: &'a str,
+    ) -> Answer<'a, Evicted> {
+        Box::pin(async move { Ok(self.state().revoke(resource, target, by)) })
     }
 }
 

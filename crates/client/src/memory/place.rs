@@ -7,7 +7,10 @@ use std::time::SystemTime;
 use conclave_core::Fence;
 use tokio::sync::Notify;
 
-use crate::{Holder, Kind, Loss, LossSignal, Mode, Owner, Resource, Status, Usage, Value, Waiter};
+use crate::{
+    Evicted, Holder, Kind, Loss, LossSignal, Mode, Owner, Resource, Status, Target, Usage, Value,
+    Waiter,
+};
 
 /// The number of a request. It grows with every request, so it is also the order of arrival.
 pub(super) type Ticket = u64;
@@ -114,42 +117,42 @@ impl Place {
         granted
     }
 
-    /// Takes it away from all who hold it now.
-    pub(super) fn evict(&mut self, loss: &Loss) -> usize {
-        let count_before = self.queue.len();
-        self.queue.retain(|_, entry| match &entry.grant {
+    /// Takes it away from all who are meant. Tells whom, and with which tickets those waited who did.
+    pub(super) fn evict(&mut self, target: &Target, loss: &Loss) -> (Evicted, Vec<Ticket>) {
+        let (mut evicted, mut tickets) = (Evicted::default(), Vec::new());
+        self.queue.retain(|ticket, entry| match &entry.grant {
             Some(grant) => {
+                let holder = holder(entry, grant);
+                if !target.is_holder(&holder) {
+                    return true;
+                }
                 grant.loss.raise(loss.clone());
+                evicted.holders.push(holder);
                 false
             }
-            None => true,
+            None => {
+                let waiter = waiter(entry);
+                if !target.is_waiter(&waiter) {
+                    return true;
+                }
+                tickets.push(*ticket);
+                evicted.waiters.push(waiter);
+                false
+            }
         });
-        let evicted = count_before - self.queue.len();
-        if evicted > 0 {
+        if !evicted.is_empty() {
             self.touch();
         }
-        evicted
+        (evicted, tickets)
     }
 
     pub(super) fn holders(&self) -> Vec<Holder> {
         let held = self.queue.values().filter_map(|it| Some((it, it.grant.as_ref()?)));
-        let holder = |(entry, grant): (&Entry, &Grant)| Holder {
-            owner: entry.owner.clone(),
-            mode: entry.mode,
-            fence: grant.fence,
-            revoked: false,
-            processes: Vec::new(),
-        };
-        held.map(holder).collect()
+        held.map(|(entry, grant)| holder(entry, grant)).collect()
     }
 
     pub(super) fn status(&self, resource: &Resource) -> Status {
         let waiting = self.queue.values().filter(|entry| entry.grant.is_none());
-        let waiter = |entry: &Entry| Waiter {
-            owner: entry.owner.clone(),
-            mode: entry.mode,
-            processes: Vec::new(),
-        };
         Status {
             holders: self.holders(),
             waiters: waiting.map(waiter).collect(),
@@ -160,6 +163,20 @@ impl Place {
             ..Status::new(resource.clone())
         }
     }
+}
+
+fn holder(entry: &Entry, grant: &Grant) -> Holder {
+    Holder {
+        owner: entry.owner.clone(),
+        mode: entry.mode,
+        fence: grant.fence,
+        revoked: false,
+        processes: Vec::new(),
+    }
+}
+
+fn waiter(entry: &Entry) -> Waiter {
+    Waiter { owner: entry.owner.clone(), mode: entry.mode, processes: Vec::new() }
 }
 
 /// How a request in that mode uses its name.

@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{Notify, oneshot};
 
 use super::place::{Entry, Grant, Place, Ticket, usage};
-use crate::{Error, Holder, Loss, Owner, Patience, Request, Resource, Status, Value};
+use crate::{
+    Error, Evicted, Holder, Loss, Owner, Patience, Request, Resource, Status, Target, Value, Waiter,
+};
 
 /// The way back to whoever asked.
 pub(super) type Reply = oneshot::Sender<Result<Grant, Error>>;
@@ -251,21 +253,25 @@ impl State {
         }
     }
 
-    pub(super) fn evict(&mut self, resource: &Resource, loss: &Loss) -> usize {
-        let Some(place) = self.places.get_mut(resource) else { return 0 };
-        let evicted = place.evict(loss);
+    pub(super) fn evict(&mut self, resource: &Resource, target: &Target, loss: &Loss) -> Evicted {
+        let Some(place) = self.places.get_mut(resource) else { return Evicted::default() };
+        let (evicted, waiting) = place.evict(target, loss);
+        for ticket in waiting {
+            self.refuse(ticket, Error::Evicted { resource: resource.clone() });
+        }
         self.move_up(resource);
         evicted
     }
 
-    pub(super) fn revoke(&mut self, resource: &Resource, by: &str) -> Status {
-        let before = self.status(resource);
+    pub(super) fn revoke(&mut self, resource: &Resource, target: &Target, by: &str) -> Evicted {
+        let evicted = self.evict(resource, target, &Loss::Forced);
         let held = |holder: &Holder| format!("{} with fence {}", holder.owner, holder.fence);
-        let holders: Vec<String> = before.holders.iter().map(held).collect();
-        let from = if holders.is_empty() { "nobody".to_owned() } else { holders.join(", ") };
+        let waited = |waiter: &Waiter| format!("{}, who waited", waiter.owner);
+        let holders = evicted.holders.iter().map(held);
+        let all: Vec<String> = holders.chain(evicted.waiters.iter().map(waited)).collect();
+        let from = if all.is_empty() { "nobody".to_owned() } else { all.join(", ") };
         self.audit.push(format!("after {:?}: {by} took {resource} from {from}", self.clock));
-        self.evict(resource, &Loss::Forced);
-        before
+        evicted
     }
 
     pub(super) fn status(&self, resource: &Resource) -> Status {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use conclave_client::{
     Client, Error, Fence, Local, Loss, Mode, Name, Office, Outcome, Patience, Request, Resource,
-    Usage, blocking,
+    Target, Usage, blocking,
 };
 use tempfile::TempDir;
 
@@ -352,7 +352,8 @@ async fn what_is_taken_away_by_force_is_told_and_put_down() {
         async move { client.lock("x").await.unwrap().fence() }
     });
     waiters(&world.client, "x", 1).await;
-    let before = world.stranger().engine().revoke(&lock("x"), "root").await.unwrap();
+    let before =
+        world.stranger().engine().revoke(&lock("x"), &Target::Holders, "root").await.unwrap();
     assert_eq!(before.holders[0].owner.label, "me");
     assert_eq!(soon(guard.lost()).await, Loss::Forced);
     assert_eq!(soon(waiter).await.unwrap(), Fence(2), "though the first has not let go");
@@ -582,8 +583,9 @@ async fn all_is_listed_and_what_cannot_be_read_is_an_error_in_its_place() {
 async fn an_abandoned_lock_stays_held_as_long_as_a_copy_of_its_descriptor_is_open() {
     let world = World::new();
     let guard = world.client.lock("x").await.unwrap();
-    let copy = guard.descriptor().unwrap().try_clone_to_owned().unwrap();
-    guard.abandon();
+    let copy = guard.by_descriptor().unwrap().descriptor().try_clone_to_owned().unwrap();
+    guard.by_descriptor().unwrap().abandon();
+    drop(guard);
     assert!(world.stranger().try_lock("x").await.unwrap_err().is_not_acquired());
     drop(copy);
     let free = world.stranger().lock_timeout("x", LONG).await;
@@ -594,7 +596,7 @@ async fn an_abandoned_lock_stays_held_as_long_as_a_copy_of_its_descriptor_is_ope
 async fn a_keeper_keeps_the_lock_held_until_it_lets_go_whoever_has_a_copy() {
     let world = World::new();
     let guard = world.client.lock("x").await.unwrap();
-    let keeper = guard.keeper().unwrap().unwrap();
+    let keeper = guard.by_descriptor().unwrap().keeper().unwrap();
     let copy = keeper.descriptor().try_clone_to_owned().unwrap();
     let mut waiter = Box::pin({
         let client = world.stranger();
@@ -612,7 +614,7 @@ async fn a_keeper_keeps_the_lock_held_until_it_lets_go_whoever_has_a_copy() {
 async fn a_closed_keeper_leaves_the_lock_to_copies_of_it() {
     let world = World::new();
     let guard = world.client.lock("x").await.unwrap();
-    let keeper = guard.keeper().unwrap().unwrap();
+    let keeper = guard.by_descriptor().unwrap().keeper().unwrap();
     let copy = keeper.descriptor().try_clone_to_owned().unwrap();
     drop(keeper);
     drop(guard);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use conclave_client::{Error, Fence, Loss, Name, Request, Resource};
+use conclave_client::{Error, Fence, Loss, Name, Request, Resource, Target};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
@@ -104,11 +104,12 @@ async fn two_tasks_with_one_guard_do_not_let_others_into_the_state() {
 async fn a_copy_of_a_descriptor_keeps_nothing_but_the_hold_that_it_was_made_of() {
     let world = World::new();
     let guard = world.client.lock("x").await.unwrap();
-    let copy = guard.descriptor().unwrap().try_clone_to_owned().unwrap();
+    let copy = guard.by_descriptor().unwrap().descriptor().try_clone_to_owned().unwrap();
     guard.release().await.unwrap();
     let next = world.client.lock("x").await.unwrap();
     // As if its process had died: closed, not unlocked.
-    next.abandon();
+    next.by_descriptor().unwrap().abandon();
+    drop(next);
     let free = world.stranger().lock_timeout("x", Duration::from_secs(2)).await;
     assert!(free.is_ok(), "nobody has a copy of the second hold: {free:?}");
     drop(copy);
@@ -148,7 +149,8 @@ async fn nobody_is_forced_who_was_not_put_down_before() {
     });
     let mut found = 0;
     while found < 50 {
-        let before = world.client.engine().revoke(&lock("x"), "root").await.unwrap();
+        let before =
+            world.client.engine().revoke(&lock("x"), &Target::Holders, "root").await.unwrap();
         found += before.holders.len();
     }
     over.store(true, Ordering::SeqCst);
@@ -188,7 +190,7 @@ async fn a_lock_that_was_taken_away_before_its_taker_was_told_of_it_is_lost() {
     while stranger.inspect(&lock("x")).await.unwrap().holders.is_empty() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    stranger.engine().revoke(&lock("x"), "root").await.unwrap();
+    stranger.engine().revoke(&lock("x"), &Target::Holders, "root").await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     let guard = wait.await.unwrap();
     assert_eq!(soon(guard.lost()).await, Loss::Forced);

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use conclave_client::{
     Client, Engine, Error, Fence, Guard, Leadership, Loss, Memory, Mode, Name, Observer, Office,
-    Outcome, Patience, Request, Resource, Status, Usage, blocking,
+    Outcome, Patience, Request, Resource, Status, Target, Usage, blocking,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -525,8 +525,8 @@ fn revoking_takes_the_lock_by_force_and_writes_it_down() {
     let guard = now(client.lock(lock("a").labelled("backup").unwrap())).unwrap();
     let mut next = wait_for(&client, lock("a"));
     memory.advance(SECOND);
-    let before = now(memory.revoke(&lock_resource("a"), "the operator")).unwrap();
-    assert_eq!(before.holder().unwrap().owner.label, "backup");
+    let before = now(memory.revoke(&lock_resource("a"), &Target::Holders, "the operator")).unwrap();
+    assert_eq!(before.holders[0].owner.label, "backup");
     assert_eq!(guard.loss(), Some(Loss::Forced));
     assert!(matches!(now(guard.release()), Err(Error::Lost { loss: Loss::Forced, .. })));
     assert_eq!(granted(&mut next).fence(), Fence(2));
@@ -535,7 +535,7 @@ fn revoking_takes_the_lock_by_force_and_writes_it_down() {
     for part in ["after 1s", "the operator", "backup", "fence 1"] {
         assert!(audit[0].contains(part), "{part:?} is missing in {:?}", audit[0]);
     }
-    now(memory.revoke(&lock_resource("b"), "the operator")).unwrap();
+    now(memory.revoke(&lock_resource("b"), &Target::Holders, "the operator")).unwrap();
     assert!(memory.audit()[1].contains("nobody"));
 }
 
@@ -833,7 +833,7 @@ fn the_blocking_front_leads_observes_and_hears_of_losses() {
         assert_eq!(memory.lose("a"), 1);
         assert_eq!(loser.join().unwrap(), Loss::Expired);
         let guard = client.lock("a").unwrap();
-        client.revoke(&lock_resource("a"), "test").unwrap();
+        client.revoke(&lock_resource("a"), &Target::Holders, "test").unwrap();
         assert_eq!(guard.loss(), Some(Loss::Forced));
     });
 }
