@@ -2,6 +2,7 @@
 //! is the one that does.
 
 mod layers;
+mod servers;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ const USAGE: &str = "usage: cargo xtask TASK
 
   verify         everything that must pass: format, lints, layers, tidiness, tests, docs, short fuzz
   fix            format, rewrite the transcripts
+  servers        get the servers that some tests need, below target/servers
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
   fuzz [SECONDS] fuzz every parser for so long (30)
   bench          the benchmarks";
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["verify"] => verify(),
         ["fix"] => fix(),
+        ["servers"] => servers::get(&root()),
         ["seeds"] => seeds("10000"),
         ["seeds", count] => seeds(count),
         ["fuzz"] => fuzz("30"),
