@@ -4,6 +4,7 @@
 //!
 //! Small on purpose. A dependency of tests only.
 
+pub mod hosts;
 pub mod mutant;
 pub mod servers;
 pub mod tcp;

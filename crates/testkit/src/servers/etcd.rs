@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::member::{Member, Place};
+use super::member::Member;
 use super::{Binaries, ClientCertificates, EtcdOptions};
+use crate::hosts::{Host, Hosts};
 use crate::patience::wait_for;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -45,6 +46,16 @@ impl EtcdCluster {
         EtcdOptions::default().start(binaries, members)
     }
 
+    /// Starts a member on each host, and waits until all are healthy. Clients reach it at port 2379
+    /// of its host.
+    ///
+    /// # Panics
+    ///
+    /// If they are not after 30 seconds; the end of their logs is shown.
+    pub fn on_hosts(binaries: &Binaries, hosts: &Hosts) -> Self {
+        EtcdOptions::default().start_on(binaries, hosts.all())
+    }
+
     /// For other timeouts, TLS, users and more.
     pub fn options() -> EtcdOptions {
         EtcdOptions::default()
@@ -53,16 +64,16 @@ impl EtcdCluster {
     pub(super) fn start_with(
         binaries: &Binaries,
         options: &EtcdOptions,
-        places: &[Option<Place>],
+        places: Vec<Option<Host>>,
     ) -> Self {
         assert!(!places.is_empty(), "a cluster has at least one member");
         let directory = TempDir::with_prefix("conclave-etcd-").expect("a directory can be made");
-        let member = |(number, place): (usize, &Option<Place>)| {
+        let member = |(number, host): (usize, Option<Host>)| {
             let folder = directory.path().join(number.to_string());
             std::fs::create_dir(&folder).expect("the directory is ours");
-            Member::new(number, place.as_ref(), &folder)
+            Member::new(number, host, &folder)
         };
-        let members = places.iter().enumerate().map(member).collect();
+        let members = places.into_iter().enumerate().map(member).collect();
         let cluster =
             Self { binaries: binaries.clone(), options: options.clone(), members, directory };
         cluster.restart_all();
@@ -96,6 +107,17 @@ impl EtcdCluster {
     pub fn leader(&self) -> usize {
         let found = wait_for(PATIENCE, || self.leader_now());
         found.unwrap_or_else(|| panic!("nobody leads{}", self.log_tails()))
+    }
+
+    /// Waits until a majority follows another member than this one: after a cut, it follows the old
+    /// leader for a while.
+    ///
+    /// # Panics
+    ///
+    /// If it does not for 30 seconds.
+    pub fn leader_other_than(&self, old: usize) -> usize {
+        let found = wait_for(PATIENCE, || self.leader_now().filter(|leader| *leader != old));
+        found.unwrap_or_else(|| panic!("nobody else leads{}", self.log_tails()))
     }
 
     /// The member whom a majority follows at this moment, if there is one.
@@ -207,7 +229,8 @@ impl EtcdCluster {
         self.directory.path()
     }
 
-    /// `etcdctl` for this cluster, as `root` if there are users.
+    /// `etcdctl` for this cluster, as `root` if there are users. On hosts it runs on the first whose
+    /// member is up.
     pub fn etcdctl<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let place = self.members.iter().find(|member| member.should_answer());
         let place = place.unwrap_or(&self.members[0]);
@@ -220,8 +243,8 @@ impl EtcdCluster {
     }
 
     /// `etcdctl` where a member runs, as nobody.
-    fn etcdctl_at(&self, _place: &Member, endpoints: &[String]) -> Command {
-        let mut command = Command::new(&self.binaries.etcdctl);
+    fn etcdctl_at(&self, place: &Member, endpoints: &[String]) -> Command {
+        let mut command = place.command(&self.binaries.etcdctl);
         // Options of somebody's own etcd are not meant for this one.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("ETCDCTL_") {

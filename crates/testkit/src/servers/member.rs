@@ -1,5 +1,6 @@
 //! One member of a cluster: a process, its ports and its directory.
 
+use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -11,7 +12,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{Binaries, EtcdOptions};
+use super::{Binaries, ClientCertificates, EtcdOptions};
+use crate::hosts::Host;
 use crate::nursery;
 use crate::patience::wait_for;
 use crate::ports::Port;
@@ -21,14 +23,15 @@ const STOP_MAX: Duration = Duration::from_secs(10);
 /// As much of a log as says why a server did not start.
 const TAIL_LINES: usize = 40;
 
-/// Where the members of a cluster run: on loopback.
-pub(super) type Place = ();
+/// Where members on hosts of their own listen: for clients, for peers, for questions of health.
+const HOST_PORTS: [u16; 3] = [2379, 2380, 2381];
 
 /// A member, running or not.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: String,
-    pub(super) place: Option<Place>,
+    /// `None` on loopback.
+    pub(super) host: Option<Host>,
     pub(super) client: SocketAddr,
     pub(super) peer: SocketAddr,
     /// Health without TLS or users, whatever clients have to use.
@@ -46,18 +49,24 @@ enum Process {
 }
 
 impl Member {
-    pub(super) fn new(number: usize, place: Option<&Place>, directory: &Path) -> Self {
-        let ports: Vec<Port> = (0..3).map(|_| Port::claim()).collect();
-        let address = |at: usize| SocketAddr::from((Ipv4Addr::LOCALHOST, ports[at].number));
+    pub(super) fn new(number: usize, host: Option<Host>, directory: &Path) -> Self {
+        let (address, ports, claimed) = match &host {
+            Some(host) => (host.address(), HOST_PORTS, Vec::new()),
+            None => {
+                let claimed = [Port::claim(), Port::claim(), Port::claim()];
+                (Ipv4Addr::LOCALHOST, claimed.each_ref().map(|port| port.number), claimed.into())
+            }
+        };
+        let [client, peer, health] = ports.map(|port| SocketAddr::from((address, port)));
         Self {
             name: format!("member-{number}"),
-            place: place.cloned(),
-            client: address(0),
-            peer: address(1),
-            health: address(2),
+            host,
+            client,
+            peer,
+            health,
             directory: directory.to_owned(),
             process: Mutex::new(Process::Down),
-            _ports: ports,
+            _ports: claimed,
         }
     }
 
@@ -72,7 +81,7 @@ impl Member {
         if !matches!(*process, Process::Down) {
             return;
         }
-        let mut command = self.command(&binaries.etcd);
+        let mut command = self.mortal_command(&binaries.etcd);
         self.add_arguments(&mut command, options, peers);
         let log = OpenOptions::new().create(true).append(true).open(self.log_path());
         let log = log.expect("the directory is ours");
@@ -81,16 +90,22 @@ impl Member {
         *process = Process::Running(nursery::spawn(command).expect("etcd can be started"));
     }
 
-    /// The program, where this member runs, such that it dies with the test.
-    fn command(&self, program: &Path) -> Command {
-        match nursery::dying_with_parent() {
-            Some([setpriv, arguments @ ..]) => {
-                let mut command = Command::new(setpriv);
-                command.args(arguments).arg(program);
-                command
-            }
+    /// A program where this member runs.
+    pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        match &self.host {
+            Some(host) => host.command(program),
             None => Command::new(program),
         }
+    }
+
+    /// The same, but it dies with the test.
+    fn mortal_command(&self, program: &Path) -> Command {
+        let Some([setpriv, arguments @ ..]) = nursery::dying_with_parent() else {
+            return self.command(program);
+        };
+        let mut command = self.command(setpriv);
+        command.args(arguments).arg(program);
+        command
     }
 
     fn add_arguments(&self, command: &mut Command, options: &EtcdOptions, peers: &str) {
@@ -113,7 +128,7 @@ impl Member {
         if let Some(tls) = &options.tls {
             command.arg("--cert-file").arg(&tls.certificate).arg("--key-file").arg(&tls.key);
             command.arg("--trusted-ca-file").arg(&tls.authority);
-            if tls.clients == super::ClientCertificates::Required {
+            if tls.clients == ClientCertificates::Required {
                 command.arg("--client-cert-auth");
             }
         }
@@ -182,7 +197,11 @@ impl Member {
     }
 
     fn ask_health(&self) -> io::Result<String> {
-        let mut stream = TcpStream::connect_timeout(&self.health, PATIENCE)?;
+        let connect = || TcpStream::connect_timeout(&self.health, PATIENCE);
+        let mut stream = match &self.host {
+            Some(host) => host.inside(connect)?,
+            None => connect()?,
+        };
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.write_all(b"GET /health HTTP/1.0\r\n\r\n")?;
         let mut answer = String::new();

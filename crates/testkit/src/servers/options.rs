@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Binaries, EtcdCluster};
+use crate::hosts::Host;
 
 /// How a cluster of etcd is started. The default is plain HTTP without users.
 #[derive(Clone, Debug)]
@@ -95,7 +96,16 @@ impl EtcdOptions {
     ///
     /// If they are not after 30 seconds; the end of their logs is shown.
     pub fn start(&self, binaries: &Binaries, members: usize) -> EtcdCluster {
-        EtcdCluster::start_with(binaries, self, &vec![None; members])
+        EtcdCluster::start_with(binaries, self, vec![None; members])
+    }
+
+    /// Starts a member on each of these hosts, and waits until all are healthy.
+    ///
+    /// # Panics
+    ///
+    /// If they are not after 30 seconds; the end of their logs is shown.
+    pub fn start_on(&self, binaries: &Binaries, hosts: &[Host]) -> EtcdCluster {
+        EtcdCluster::start_with(binaries, self, hosts.iter().cloned().map(Some).collect())
     }
 
     pub(super) fn scheme(&self) -> &'static str {
