@@ -122,7 +122,7 @@ impl Hosts {
         for host in &self.hosts {
             let address = host.address();
             let up = "link set lo up\nlink set eth0 up\n";
-            let to_all = self.routes(host, |to| to.mac());
+            let to_all = self.routes(host, Host::mac);
             ip_batch(Some(&host.name), &format!("{up}address add {address}/24 dev eth0\n{to_all}"));
         }
     }
@@ -164,7 +164,7 @@ impl Hosts {
     /// All reach each other again.
     pub fn heal(&self) {
         for host in &self.hosts {
-            ip_batch(Some(&host.name), &self.routes(host, |to| to.mac()));
+            ip_batch(Some(&host.name), &self.routes(host, Host::mac));
         }
     }
 }

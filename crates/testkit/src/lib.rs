@@ -6,6 +6,7 @@
 
 pub mod hosts;
 pub mod mutant;
+pub mod proxy;
 pub mod servers;
 pub mod tcp;
 

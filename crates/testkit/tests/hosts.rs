@@ -188,9 +188,10 @@ fn what_a_killed_test_left_is_removed_by_a_later_one() {
     }
     if std::env::var_os(LEAVE).is_some() {
         let hosts = Hosts::new(2);
-        let _child = hosts[0].command("sleep").arg("60").spawn().expect("sleep runs");
+        let mut child = hosts[0].command("sleep").arg("60").spawn().expect("sleep runs");
         let _ = writeln!(std::io::stderr(), "made");
-        std::thread::sleep(Duration::from_secs(60));
+        child.wait().expect("it is our child");
+        return;
     }
     let test = |name: &str| {
         let mut command = Command::new(std::env::current_exe().expect("a test knows itself"));
