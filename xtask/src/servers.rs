@@ -6,9 +6,6 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, bail};
 
-/// The command that gets them, for messages.
-pub const COMMAND: &str = "cargo xtask servers";
-
 const ETCD: &[&str] = &["etcd-server", "etcd-client"];
 /// With the libraries that a system without `ip` may lack as well.
 const IPROUTE: &[&str] =
