@@ -6,26 +6,24 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, bail};
 
-const ETCD: &[&str] = &["etcd-server", "etcd-client"];
-/// With the libraries that a system without `ip` may lack as well.
-const IPROUTE: &[&str] =
-    &["iproute2", "libbpf1", "libelf1", "libmnl0", "libbsd0", "libmd0", "libcap2", "zlib1g"];
+/// Each program, and the packages that hold it and the libraries that a small system lacks.
+const PROGRAMS: [(&str, &[&str]); 4] = [
+    ("etcd", &["etcd-server"]),
+    ("etcdctl", &["etcd-client"]),
+    ("ip", &["iproute2", "libbpf1", "libelf1", "libmnl0", "libbsd0", "libmd0", "libcap2"]),
+    ("openssl", &["openssl", "libssl3"]),
+];
 
 /// Gets what is missing, and says where it is.
 pub fn get(root: &Path) -> anyhow::Result<()> {
     let target = target(root);
-    let mut packages = Vec::new();
-    if find(root, "etcd").is_none() || find(root, "etcdctl").is_none() {
-        packages.extend_from_slice(ETCD);
-    }
-    if find(root, "ip").is_none() {
-        packages.extend_from_slice(IPROUTE);
-    }
+    let wanted = PROGRAMS.iter().filter(|(program, _)| find(root, program).is_none());
+    let packages: Vec<&str> = wanted.flat_map(|(_, packages)| *packages).copied().collect();
     if !packages.is_empty() {
         unpack(&packages, &target)
             .with_context(|| format!("cannot get {} from Debian's packages", packages.join(" ")))?;
     }
-    for program in ["etcd", "etcdctl", "ip"] {
+    for (program, _) in PROGRAMS {
         let path = find(root, program).with_context(|| {
             format!("the packages were unpacked below {}, without {program}", target.display())
         })?;
@@ -36,7 +34,7 @@ pub fn get(root: &Path) -> anyhow::Result<()> {
 
 /// What tests would miss; empty where nothing is.
 pub fn missing(root: &Path) -> Vec<&'static str> {
-    let programs = ["etcd", "etcdctl", "ip"].into_iter();
+    let programs = PROGRAMS.into_iter().map(|(program, _)| program);
     programs.filter(|program| find(root, program).is_none()).collect()
 }
 

@@ -31,7 +31,7 @@ use nix::unistd::{Pid, Uid};
 
 use crate::left_out::leave_out;
 use crate::patience::wait_for;
-use crate::servers::{find, unpacked};
+use crate::servers::{find, program};
 
 /// All names of namespaces begin so; the id of the process that made them follows.
 const PREFIX: &str = "conclave-";
@@ -269,7 +269,7 @@ fn remove(name: &str) {
 ///
 /// If one of them fails.
 fn ip_batch(namespace: Option<&str>, lines: &str) {
-    let mut command = ip();
+    let mut command = program("ip");
     command.args(namespace.iter().flat_map(|name| ["-n", name])).args(["-batch", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("ip can be started");
@@ -282,27 +282,9 @@ fn ip_batch(namespace: Option<&str>, lines: &str) {
 }
 
 fn try_ip(args: &[&str]) -> Result<String, String> {
-    let output = ip().args(args).output().map_err(|error| error.to_string())?;
+    let output = program("ip").args(args).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn ip() -> Command {
-    let path = find("ip").unwrap_or_else(|| "ip".into());
-    let is_unpacked = path.starts_with(unpacked());
-    let mut command = Command::new(path);
-    if is_unpacked {
-        command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries()).unwrap_or_default());
-    }
-    command
-}
-
-/// Where the packages that were unpacked have their libraries: in a folder for the machine's kind.
-fn libraries() -> Vec<PathBuf> {
-    let folders = ["lib", "usr/lib"].map(|folder| unpacked().join(folder));
-    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
-    let paths = entries.flatten().map(|entry| entry.path());
-    paths.filter(|path| path.to_string_lossy().ends_with("-linux-gnu")).collect()
 }

@@ -4,6 +4,7 @@
 //!
 //! Small on purpose. A dependency of tests only.
 
+pub mod certificates;
 pub mod hosts;
 pub mod mutant;
 pub mod proxy;

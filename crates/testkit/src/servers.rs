@@ -14,6 +14,7 @@ mod member;
 mod options;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub use self::etcd::EtcdCluster;
 pub use self::options::{ClientCertificates, EtcdOptions, Tls};
@@ -55,7 +56,26 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     ours.into_iter().chain(theirs).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-pub(crate) fn unpacked() -> PathBuf {
+/// A program, with its libraries if they were unpacked with it.
+pub(crate) fn program(name: &str) -> Command {
+    let path = find(name).unwrap_or_else(|| name.into());
+    let is_unpacked = path.starts_with(unpacked());
+    let mut command = Command::new(path);
+    if is_unpacked {
+        command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries()).unwrap_or_default());
+    }
+    command
+}
+
+/// Where the packages that were unpacked have their libraries: in a folder for the machine's kind.
+fn libraries() -> Vec<PathBuf> {
+    let folders = ["lib", "usr/lib"].map(|folder| unpacked().join(folder));
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| path.to_string_lossy().contains("-linux-gnu")).collect()
+}
+
+fn unpacked() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     workspace.expect("the crate lies two below the workspace").join("target/servers")
 }

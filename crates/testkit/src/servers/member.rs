@@ -127,9 +127,9 @@ impl Member {
         command.args(["--election-timeout", &options.election.as_millis().to_string()]);
         if let Some(tls) = &options.tls {
             command.arg("--cert-file").arg(&tls.certificate).arg("--key-file").arg(&tls.key);
-            command.arg("--trusted-ca-file").arg(&tls.authority);
+            // Even alone, to trust somebody means to etcd that clients must have a certificate.
             if tls.clients == ClientCertificates::Required {
-                command.arg("--client-cert-auth");
+                command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(&tls.authority);
             }
         }
         command.args(&options.arguments);
