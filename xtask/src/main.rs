@@ -64,7 +64,8 @@ fn verify() -> anyhow::Result<()> {
     step("release tests", || cargo(&[&["test", "--release", "--locked"], &pure[..]].concat()))?;
     step("documentation", doc)?;
     step("fuzzing", || fuzz("30"))?;
-    left_out.report()
+    left_out.report();
+    Ok(())
 }
 
 /// Does one step of the gate, and says how long it took.
@@ -92,11 +93,10 @@ impl LeftOut {
     }
 
     /// The last line of the gate: what it did not show, and why.
-    fn report(&self) -> anyhow::Result<()> {
-        let Ok(lines) = std::fs::read_to_string(&self.0) else { return Ok(()) };
+    fn report(&self) {
+        let Ok(lines) = std::fs::read_to_string(&self.0) else { return };
         let mut tests_by_lack: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for line in lines.lines() {
-            let (test, lack) = line.rsplit_once(": ").context("a test and what it lacks")?;
+        for (test, lack) in lines.lines().filter_map(|line| line.rsplit_once(": ")) {
             tests_by_lack.entry(lack).or_default().insert(test);
         }
         let sentence = |(lack, tests): (&&str, &BTreeSet<&str>)| {
@@ -105,7 +105,6 @@ impl LeftOut {
         };
         let sentences: Vec<String> = tests_by_lack.iter().map(sentence).collect();
         eprintln!("xtask: left out, {}", sentences.join("; "));
-        Ok(())
     }
 }
 

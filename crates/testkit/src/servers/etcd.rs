@@ -229,8 +229,8 @@ impl EtcdCluster {
         self.directory.path()
     }
 
-    /// `etcdctl` for this cluster, as `root` if there are users. On hosts it runs on the first whose
-    /// member is up.
+    /// `etcdctl` for this cluster, as `root` if there are users. On hosts it runs on the first
+    /// whose member is up.
     pub fn etcdctl<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let place = self.members.iter().find(|member| member.should_answer());
         let place = place.unwrap_or(&self.members[0]);
