@@ -1,5 +1,6 @@
 //! Sleeping until a moment of boot time: also if the machine is suspended meanwhile.
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use nix::sys::time::TimeSpec;
@@ -19,12 +20,17 @@ pub async fn sleep_until(moment: BootTime) {
     }
 }
 
-fn start(moment: BootTime) -> std::io::Result<AsyncFd<TimerFd>> {
+#[expect(
+    deprecated,
+    reason = "what it warns of, a descriptor that is closed while it is registered, an owned one cannot do; \
+              its successor is unsafe to call"
+)]
+fn start(moment: BootTime) -> std::io::Result<AsyncFd<OwnedFd>> {
     let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
     let timer = TimerFd::new(ClockId::CLOCK_BOOTTIME, flags)?;
     // Zero would mean never.
     let at = moment.to_duration().max(Duration::from_nanos(1));
     let at = Expiration::OneShot(TimeSpec::from(at));
     timer.set(at, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-    AsyncFd::register(timer)
+    AsyncFd::new(OwnedFd::from(timer))
 }
