@@ -75,6 +75,9 @@ pub use client::Client;
 pub use conclave_core::Fence;
 pub use engine::{Answer, ByDescriptor, Engine, Hold, Keeper, Patience};
 pub use error::{Error, Outcome, Usage};
+#[cfg(feature = "planted-bugs")]
+#[doc(hidden)]
+pub use etcd::PlantedBug;
 #[cfg(feature = "etcd")]
 pub use etcd::{Etcd, EtcdOptions};
 pub use guard::{Guard, Guards, Leadership};

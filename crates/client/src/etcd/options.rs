@@ -32,6 +32,26 @@ pub struct EtcdOptions {
     pub user: Option<String>,
     /// The password to that.
     pub password: Option<String>,
+    /// For tests of the tests: what to do wrong.
+    #[cfg(feature = "planted-bugs")]
+    #[doc(hidden)]
+    pub planted: Option<PlantedBug>,
+}
+
+/// What can be done wrong on purpose, so that it is seen that a test notices.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlantedBug {
+    /// The deadline counts from the answer instead of the sending.
+    DeadlineFromAnswer,
+    /// A keep-alive counts though nothing confirms it.
+    Unconfirmed,
+    /// Who waits looks at the one right in front alone, as it was when it came.
+    WrongNeighbour,
+    /// The fence is the number of the lease.
+    FenceOfLease,
+    /// Two requests of one session have one key.
+    SameKey,
 }
 
 impl EtcdOptions {
@@ -47,7 +67,22 @@ impl EtcdOptions {
             key: None,
             user: None,
             password: None,
+            #[cfg(feature = "planted-bugs")]
+            planted: None,
         }
+    }
+
+    /// Whether that is done wrong on purpose: in tests of the tests alone.
+    #[cfg(feature = "planted-bugs")]
+    pub(super) fn has(&self, bug: PlantedBug) -> bool {
+        self.planted == Some(bug)
+    }
+
+    /// Never, but in tests of the tests.
+    #[cfg(not(feature = "planted-bugs"))]
+    #[expect(clippy::unused_self, reason = "with the feature it is used")]
+    pub(super) const fn has(&self, _bug: PlantedBug) -> bool {
+        false
     }
 
     /// What is not said yet, as `etcdctl` takes it from its variables: `ETCDCTL_CACERT`,
