@@ -200,6 +200,13 @@ fn endpoint(text: &str) -> Result<String, AtError> {
     Ok(format!("{host}:{port}"))
 }
 
+impl Default for At {
+    /// `local:`
+    fn default() -> Self {
+        Self::Local { directory: None }
+    }
+}
+
 impl FromStr for At {
     type Err = AtError;
 
