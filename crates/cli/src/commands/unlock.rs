@@ -132,8 +132,6 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use clap::Parser as _;
     use conclave_client::{Mode, Name, Owner, Process};
 
@@ -141,12 +139,8 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     fn waiter(pid: u32, is_stopped: bool) -> Waiter {
-        let owner = Owner {
-            label: "backup".into(),
-            host: "here".into(),
-            pid,
-            since: SystemTime::UNIX_EPOCH,
-        };
+        let owner =
+            Owner { label: "backup".into(), host: "here".into(), pid, since: crate::once::now() };
         let process = Process { pid, command: "conclave".into(), is_stopped };
         Waiter { owner, mode: Mode::Exclusive, processes: vec![process] }
     }
