@@ -20,7 +20,7 @@ use crate::exit;
 pub struct Refused {
     /// What was wrong, and what would be right.
     pub line: String,
-    /// As in [`exit`](crate::exit).
+    /// As in [`exit`].
     pub code: u8,
 }
 

@@ -64,8 +64,8 @@ pub fn execute(args: &LocksArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(if unreadable.is_empty() { 0 } else { exit::UNAVAILABLE }))
 }
 
-/// The lock and the election of that name, if anybody ever used them. What is wrong with others does
-/// not matter here.
+/// The lock and the election of that name, if anybody ever used them. What is wrong with others
+/// does not matter here.
 fn look_at(client: &blocking::Client, name: &Name) -> Vec<Result<Status, Error>> {
     let both = [Resource::lock(name.clone()), Resource::election(name.clone())];
     let is_used = |it: &Result<Status, Error>| {
