@@ -7,8 +7,9 @@ mod said;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use conclave_client::{At, Engine, Error, Local, LocalOptions};
+use conclave_client::{At, Engine, Error, Etcd, Local, LocalOptions};
 
 pub use self::etcd::{EtcdSettings, Pem, Secret};
 use self::said::{Said, Source};
@@ -35,9 +36,23 @@ impl Refused {
 /// # Errors
 /// If it is not clear where the locks live, or the engine cannot be used.
 pub fn open(args: &EngineArgs) -> Result<Arc<dyn Engine>, Refused> {
+    open_for(args, None)
+}
+
+/// The same for who wants to hold something: with how long a lock outlives the last sign of life
+/// of its holder, if that was said.
+///
+/// # Errors
+/// As [`open`], and if the engine has no use for that.
+pub fn open_for(args: &EngineArgs, ttl: Option<Duration>) -> Result<Arc<dyn Engine>, Refused> {
     let engine = match decide(&Said::all(args)?, args.allow_network_fs)? {
+        Plan::Local(_) if ttl.is_some() => {
+            return Err(Refused::usage(
+                "--ttl is of no use with local:, where a lock is free when its holder is dead",
+            ));
+        }
         Plan::Local(options) => open_local(&options)?,
-        Plan::Etcd(settings) => open_etcd(&settings)?,
+        Plan::Etcd(settings) => open_etcd(*settings, ttl)?,
     };
     if args.verbose {
         anstream::eprintln!("conclave: {}", whereabouts(&*engine));
@@ -58,10 +73,11 @@ fn open_local(options: &LocalOptions) -> Result<Arc<dyn Engine>, Refused> {
     Ok(Arc::new(engine))
 }
 
-fn open_etcd(_settings: &EtcdSettings) -> Result<Arc<dyn Engine>, Refused> {
-    Err(Refused::usage(
-        "the engine etcd is not there yet; --at local: uses locks of this machine only",
-    ))
+fn open_etcd(settings: EtcdSettings, ttl: Option<Duration>) -> Result<Arc<dyn Engine>, Refused> {
+    let engine = Etcd::new(settings.options(ttl));
+    let engine =
+        engine.map_err(|error| Refused { line: error.to_string(), code: exit::UNAVAILABLE })?;
+    Ok(Arc::new(engine))
 }
 
 /// Which locks are meant, in words. Two who do not exclude each other find out why.

@@ -243,7 +243,14 @@ pub fn engine_of(at: &At) -> Result<Arc<dyn Engine>, Error> {
         }
         #[cfg(not(feature = "local"))]
         At::Local { .. } => Err(Error::Unsupported { engine: "local", what: "part in this build" }),
-        At::Etcd { .. } => Err(Error::Unsupported { engine: "etcd", what: "part in this version" }),
+        #[cfg(feature = "etcd")]
+        At::Etcd { endpoints, prefix } => {
+            let mut options = crate::EtcdOptions::new(endpoints.clone()).or_environment()?;
+            options.prefix.clone_from(prefix);
+            Ok(Arc::new(crate::Etcd::new(options)?))
+        }
+        #[cfg(not(feature = "etcd"))]
+        At::Etcd { .. } => Err(Error::Unsupported { engine: "etcd", what: "part in this build" }),
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use conclave_client::EtcdOptions;
+
 use super::Refused;
 use super::said::{Said, Source};
 
@@ -79,6 +81,22 @@ impl EtcdSettings {
         let (user, password) = user(said)?.unzip();
         let connect_timeout = connect_timeout.unwrap_or(CONNECT_TIMEOUT);
         Ok(Self { endpoints, prefix, connect_timeout, cacert, cert, key, user, password })
+    }
+}
+
+impl EtcdSettings {
+    /// What the engine is opened with.
+    pub(super) fn options(self, ttl: Option<Duration>) -> EtcdOptions {
+        let mut options = EtcdOptions::new(self.endpoints);
+        options.prefix = self.prefix;
+        options.ttl = ttl.unwrap_or(options.ttl);
+        options.connect_timeout = self.connect_timeout;
+        options.cacert = self.cacert.map(|it| it.bytes);
+        options.cert = self.cert.map(|it| it.bytes);
+        options.key = self.key.map(|it| it.bytes);
+        options.user = self.user;
+        options.password = self.password.map(|it| it.0);
+        options
     }
 }
 

@@ -139,7 +139,7 @@ fn the_option_goes_before_the_variable_and_that_before_the_file() {
 fn what_is_configured_is_not_silently_replaced_by_locks_of_this_machine() {
     let world = World::new();
     std::fs::create_dir(world.file(".config")).unwrap();
-    for scheme in ["etcd://h", "zookeeper:h", "postgres:h", "group:h", "cell:h"] {
+    for scheme in ["zookeeper:h", "postgres:h", "group:h", "cell:h"] {
         let engine = scheme.split(':').next().unwrap();
         let expected = format!("the engine {engine} is not there yet");
         let mut command = world.conclave(&["lock", "x", "true"]);
