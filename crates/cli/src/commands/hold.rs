@@ -10,18 +10,26 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use conclave_client::{
-    ByDescriptor, Client, Error, Fence, Guard, Kind, LABEL_MAX, Mode, Name, Owner, Patience,
-    Request, Resource, Status,
+    BootTime, ByDescriptor, Client, Engine, Error, Fence, Guard, Kind, LABEL_MAX, Mode, Name,
+    Owner, Patience, Request, Resource, Standing, Status,
 };
 use tokio::runtime::Runtime;
 
 use crate::cli::{ElectArgs, HoldArgs, LockArgs};
 use crate::once::{self, Run, Verdict};
-use crate::wrapper::{self, Ended, Finished, GuardLock, Job, OnLost};
+use crate::wrapper::{self, Ended, Finished, GuardLock, Job, Leftovers, LockWatch, OnLost};
 use crate::{engine, exit};
 
 /// After so long a person at a terminal is told what the wait is for.
 const SILENCE: Duration = Duration::from_millis(700);
+
+/// How long a session lasts without news, unless `--ttl` says otherwise.
+pub const DEFAULT_TTL: Duration = Duration::from_secs(10);
+
+/// What `--kill-after` is by default: for a lock that is held until it is let go, and at most for
+/// one with a deadline, whose command has to end before that.
+const DEFAULT_KILL_AFTER: Duration = Duration::from_secs(10);
+const DEFAULT_KILL_AFTER_WITH_DEADLINE: Duration = Duration::from_secs(2);
 
 /// `conclave lock`
 pub fn lock(args: &LockArgs) -> ExitCode {
@@ -96,11 +104,56 @@ fn prepare(args: &HoldArgs) -> Result<Ready<'_>, Stop> {
     };
     let engine = engine::open(&args.engine);
     let engine = engine.map_err(|refused| Stop::Refused(refused.line, refused.code))?;
+    check_ttl(args, engine.name())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime
         .map_err(|error| Stop::Refused(format!("cannot start: {error}"), exit::UNAVAILABLE))?;
     let directory = engine.directory().to_owned();
     Ok(Ready { args, words, label, runtime, directory, client: Client::new(engine) })
+}
+
+/// Says what is wrong with `--ttl` before anybody waits for a lock.
+fn check_ttl(args: &HoldArgs, engine: &str) -> Result<(), Stop> {
+    let Some(ttl) = args.ttl else { return Ok(()) };
+    if matches!(engine, "local" | "memory") {
+        return Err(Stop::usage(&format!(
+            "--ttl is for engines whose locks lapse; those of {engine} are held until they are let \
+             go"
+        )));
+    }
+    kill_after(args.kill_after, ttl).map(drop)
+}
+
+/// How long a command may take to end whose lock lapses after `ttl` without news.
+fn kill_after(asked: Option<Duration>, ttl: Duration) -> Result<Duration, Stop> {
+    let most = ttl / 2;
+    match asked {
+        Some(asked) if asked > most => Err(Stop::usage(&format!(
+            "--kill-after is at most half of --ttl, which is {} s: say at most {}, or a longer \
+             --ttl",
+            ttl.as_secs_f64(),
+            most.as_secs_f64(),
+        ))),
+        Some(asked) => Ok(asked),
+        None => Ok(most.min(DEFAULT_KILL_AFTER_WITH_DEADLINE)),
+    }
+}
+
+/// How it stands with a lock, for who watches over its command.
+struct Held<'a>(&'a Guard);
+
+impl LockWatch for Held<'_> {
+    fn lost(&self) -> Option<String> {
+        self.0.loss().map(|loss| loss.to_string())
+    }
+
+    fn deadline(&self) -> Option<BootTime> {
+        self.0.deadline()
+    }
+
+    fn is_in_jeopardy(&self) -> bool {
+        self.0.standing() == Standing::Jeopardy
+    }
 }
 
 /// What to execute. flock(1) has `-c TEXT` after the name; so may we.
@@ -174,9 +227,6 @@ impl Ready<'_> {
         }
         if let Some(rest) = self.args.min_hold.checked_sub(since.elapsed()) {
             std::thread::sleep(rest);
-        }
-        if finished.lingers {
-            self.say(|| format!("{resource} stays held: what the command started still runs"));
         }
         // Closed, not unlocked: what inherited the descriptor and left the group keeps it held.
         if let Some(kept) = guard.by_descriptor() {
@@ -298,7 +348,7 @@ impl Ready<'_> {
             .env("CONCLAVE_DIR", &self.directory)
             .env("CONCLAVE_KIND", kind);
         let kept = guard.by_descriptor();
-        let keeper = kept.map(|it| it.keeper()).transpose().map_err(Stop::engine)?;
+        let keeper = kept.map(ByDescriptor::keeper).transpose().map_err(Stop::engine)?;
         let let_go = || {
             if let Some(Err(error)) = keeper.as_ref().map(|it| it.release()) {
                 anstream::eprintln!("conclave: {error}");
@@ -309,12 +359,17 @@ impl Ready<'_> {
             .map(|keeper| GuardLock { descriptor: keeper.descriptor(), let_go: Some(&let_go) });
         let finished = wrapper::run(Job {
             command,
+            title: guard.resource().to_string(),
             lock: kept.map(ByDescriptor::descriptor),
             guard_lock,
             child_inherits_lock: !self.args.close,
-            is_lost: &|| guard.loss().map(|loss| loss.to_string()),
+            leftovers: if self.args.close { Leftovers::LoseIt } else { Leftovers::KeepIt },
+            watch: &Held(guard),
             on_lost: self.args.on_lost.clone(),
-            kill_after: self.args.kill_after,
+            kill_after: match guard.deadline() {
+                Some(_) => kill_after(self.args.kill_after, self.args.ttl.unwrap_or(DEFAULT_TTL))?,
+                None => self.args.kill_after.unwrap_or(DEFAULT_KILL_AFTER),
+            },
         });
         finished.map_err(|error| {
             Stop::Refused(format!("cannot watch over the command: {error}"), exit::UNAVAILABLE)
@@ -327,6 +382,7 @@ impl Ready<'_> {
             return Ok(exit::LOST);
         }
         match &finished.ended {
+            Ended::LostBefore => Ok(exit::LOST),
             Ended::Exited(code) => Ok(*code),
             Ended::Signalled(signal) => Ok(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
             Ended::NotFound(_) => {
