@@ -9,8 +9,8 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use conclave_client::{
-    BootTime, ByDescriptor, Client, Engine, Error, Fence, Guard, Kind, LABEL_MAX, Mode, Name,
-    Owner, Patience, Request, Resource, Standing, Status,
+    BootTime, ByDescriptor, Client, Error, Fence, Guard, Kind, LABEL_MAX, Mode, Name, Owner,
+    Patience, Request, Resource, Standing, Status,
 };
 use tokio::runtime::Runtime;
 
@@ -238,7 +238,9 @@ impl Ready<'_> {
         let let_go = self.let_go(guard);
         // Only now: whoever is next need not wait for the death of our guard process.
         drop(finished.guard.take());
-        recorded.and(let_go).map_err(Stop::engine)?;
+        if finished.lost.is_none() {
+            recorded.and(let_go).map_err(Stop::engine)?;
+        }
         if let Some(signal) = finished.interrupted_by {
             let _ = nix::sys::signal::raise(signal);
         }
