@@ -51,6 +51,8 @@ mod boot_time;
 mod client;
 mod engine;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod guard;
 #[cfg(feature = "local")]
 mod local;
@@ -59,10 +61,12 @@ mod loss;
 mod memory;
 mod name;
 mod observer;
+#[cfg(any(feature = "memory", feature = "etcd"))]
+mod order;
 mod request;
 mod status;
 mod tenure;
-#[cfg(feature = "local")]
+#[cfg(any(feature = "local", feature = "etcd"))]
 mod threads;
 mod utc;
 
@@ -71,6 +75,8 @@ pub use client::Client;
 pub use conclave_core::Fence;
 pub use engine::{Answer, ByDescriptor, Engine, Hold, Keeper, Patience};
 pub use error::{Error, Outcome, Usage};
+#[cfg(feature = "etcd")]
+pub use etcd::{Etcd, EtcdOptions};
 pub use guard::{Guard, Guards, Leadership};
 #[cfg(feature = "local")]
 pub use local::{Local, LocalOptions};
