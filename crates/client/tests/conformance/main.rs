@@ -14,6 +14,8 @@ mod scene;
 mod world;
 
 mod broken;
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(feature = "local")]
 mod local;
 mod memory;

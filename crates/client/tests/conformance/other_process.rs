@@ -20,6 +20,8 @@ pub fn open(address: &str) -> Client {
     match address.split_once(':') {
         #[cfg(feature = "local")]
         Some(("local", directory)) => Client::new(conclave_client::Local::open(directory).unwrap()),
+        #[cfg(feature = "etcd")]
+        Some(("etcd", _)) => crate::etcd::open(address),
         _ => panic!("where is {address}?"),
     }
 }
