@@ -18,14 +18,14 @@ pub use check::{CheckArgs, Unfair};
 
 pub use service::{
     CompletionsArgs, ElectArgs, EngineArgs, FenceCheckArgs, FenceCommand, HoldArgs, LockArgs,
-    LocksArgs, ManArgs, ObserveArgs, UnlockArgs, duration,
+    LocksArgs, ManArgs, ObserveArgs, UnlockArgs, connect_timeout, duration,
 };
 
 /// A lock that only one holds and a leader that only one is, on THIS MACHINE ONLY; and a lab for
 /// the algorithms behind them.
 ///
-/// Locks need no server (engine local): they are kernel locks below a directory of yours, and other
-/// machines do not see them.
+/// Locks need no server (they are at local:): they are kernel locks below a directory of yours, and
+/// other machines do not see them.
 #[derive(Debug, Parser)]
 #[command(name = "conclave", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -77,17 +77,21 @@ Times and exit codes are those of `conclave lock`.";
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a command while holding a lock; on THIS MACHINE ONLY unless an engine is configured
-    #[command(after_help = LOCK_EXAMPLES)]
+    /// Run a command while holding a lock; on THIS MACHINE ONLY unless --at says otherwise
+    #[command(after_help = service::help(LOCK_EXAMPLES))]
     Lock(Box<LockArgs>),
-    /// Wait to be the leader, then run a command as such; on THIS MACHINE ONLY
-    #[command(after_help = ELECT_EXAMPLES)]
+    /// Wait to be the leader, then run a command as such; on THIS MACHINE ONLY unless --at says
+    /// otherwise
+    #[command(after_help = service::help(ELECT_EXAMPLES))]
     Elect(Box<ElectArgs>),
     /// Follow who leads: vacant, elected, resigned
+    #[command(after_help = service::help(service::OBSERVE_CODES))]
     Observe(ObserveArgs),
     /// List who holds what since when, with which fence, and who waits
+    #[command(after_help = service::help(service::LOCKS_CODES))]
     Locks(LocksArgs),
     /// Take a lock away from its holder, with a line in the audit log
+    #[command(after_help = service::help(service::UNLOCK_CODES))]
     Unlock(UnlockArgs),
     /// Ask about fences, the numbers that only grow
     #[command(subcommand)]

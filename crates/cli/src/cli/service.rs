@@ -6,26 +6,82 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use conclave_client::{Name, Request};
+use conclave_client::{Name, Request, Target};
 
 use crate::wrapper::OnLost;
 
-/// Which engine, and where.
+/// What the help of every command that holds or shows locks ends with.
+const VARIABLES: &str = "Variables:
+  CONCLAVE_AT       where the locks live, as --at has it
+  CONCLAVE_DIR      the directory of local: if that names none
+  ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY, ETCDCTL_USER, ETCDCTL_PASSWORD
+                    as etcdctl has them, for etcd://
+  HOME, XDG_STATE_HOME, XDG_CONFIG_HOME
+                    where local: is by default, and conclave.toml; cron may have others than your
+                    shell has, and so other locks: -v says which are used
+An option goes before a variable, and that before conclave.toml, the user's before /etc.";
+
+/// Exit codes of `conclave observe`.
+pub const OBSERVE_CODES: &str = "Exit codes: 0 somebody leads (with --now), or nobody reads any \
+more; 1 nobody leads (with
+--now); 64 bad usage; 69 the engine cannot be used.";
+
+/// Exit codes of `conclave locks`.
+pub const LOCKS_CODES: &str =
+    "Exit codes: 0 listed; 64 bad usage; 69 the engine cannot be used, or not all can be read.";
+
+/// Exit codes of `conclave unlock`.
+pub const UNLOCK_CODES: &str = "Exit codes: 0 taken away; 1 nobody was there to take it from; 64 \
+bad usage; 69 the engine cannot
+be used.";
+
+/// Exit codes of `conclave fence check`.
+const FENCE_CODES: &str = "Exit codes: 0 held with this fence now; 1 late, or never given out; 64 \
+bad usage; 69 unknown, for
+the engine cannot be asked.";
+
+/// That text, and the variables that all service commands heed.
+pub fn help(text: &str) -> String {
+    format!("{text}\n\n{VARIABLES}")
+}
+
+/// Where the locks live.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Engine")]
+#[command(next_help_heading = "Where the locks live")]
 pub struct EngineArgs {
-    /// Where the lock lives: local (this machine only) [default: local, unless a cell is
-    /// configured]
-    #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// The directory of the engine local [default: $CONCLAVE_DIR, or conclave below
-    /// $XDG_STATE_HOME or ~/.local/state]
+    /// local: or local:DIR (this machine only), or etcd://HOST:PORT,.../PREFIX [default:
+    /// $CONCLAVE_AT, else what conclave.toml says, else local:]
+    // Not parsed here: what is wrong with it would be printed with all of it, a password too.
+    #[arg(long, value_name = "URL", conflicts_with = "dir")]
+    pub at: Option<String>,
+    /// The same as --at local:DIR [default: $CONCLAVE_DIR, or conclave below $XDG_STATE_HOME or
+    /// ~/.local/state]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Accept a directory on a network file system, whose locks may not hold
     #[arg(long)]
     pub allow_network_fs: bool,
-    /// Say which engine is used, and what happens when
+    /// How long a server may take to answer for the first time [default: 5]
+    #[arg(long, value_name = "SECONDS", value_parser = connect_timeout, allow_negative_numbers = true)]
+    pub connect_timeout: Option<Duration>,
+    /// Trust servers whose certificates are signed by those in this file [default:
+    /// $ETCDCTL_CACERT]
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// The certificate to show to the servers, with --key [default: $ETCDCTL_CERT]
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// The key of that certificate [default: $ETCDCTL_KEY]
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Who asks, with a password by --password-file or $ETCDCTL_PASSWORD [default: $ETCDCTL_USER,
+    /// which may be NAME:PASSWORD]
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// The file whose only line is the password
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+    /// Say which locks are used, and what happens when
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -72,7 +128,7 @@ pub struct HoldArgs {
     /// Do not let the command inherit the lock: it is free once we and our guard are gone
     #[arg(short = 'o', long)]
     pub close: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -121,7 +177,7 @@ pub struct ObserveArgs {
     /// For programs: one object a line
     #[arg(long)]
     pub json: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -138,7 +194,7 @@ pub struct LocksArgs {
     /// For programs
     #[arg(long)]
     pub json: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -149,13 +205,20 @@ pub struct UnlockArgs {
     /// The lock
     #[arg(value_parser = name)]
     pub name: Name,
-    /// Yes, take it away from its holder
+    /// Yes, take it away
     #[arg(long)]
     pub force: bool,
+    /// Only from the holder with this fence [default: from all who hold it]
+    #[arg(long, value_name = "FENCE", value_parser = fence, allow_negative_numbers = true)]
+    pub fence: Option<u64>,
+    /// Only from this process, on that machine if it is said: what it holds, or its place in the
+    /// queue
+    #[arg(long, value_name = "PID[@HOST]", value_parser = process, allow_negative_numbers = true, conflicts_with = "fence")]
+    pub pid: Option<Target>,
     /// The election of that name instead
     #[arg(long)]
     pub election: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -164,6 +227,7 @@ pub struct UnlockArgs {
 #[derive(Debug, Subcommand)]
 pub enum FenceCommand {
     /// Exit with 0 if somebody holds the lock with this fence now, with 1 if it is late
+    #[command(after_help = help(FENCE_CODES))]
     Check(FenceCheckArgs),
 }
 
@@ -179,7 +243,7 @@ pub struct FenceCheckArgs {
     /// The election of that name instead
     #[arg(long)]
     pub election: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -228,6 +292,25 @@ fn slots(text: &str) -> Result<u32, String> {
 
 fn fence(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "a fence is a whole number, as in $CONCLAVE_FENCE".to_owned())
+}
+
+fn process(text: &str) -> Result<Target, String> {
+    let (pid, host) = match text.split_once('@') {
+        Some((pid, host)) => (pid, Some(host.to_owned())),
+        None => (text, None),
+    };
+    let pid = pid.parse().ok().filter(|pid| *pid > 0 && host.as_deref() != Some(""));
+    let pid = pid.ok_or("a process is its number, or NUMBER@HOST, as in `conclave locks`")?;
+    Ok(Target::Process { pid, host })
+}
+
+/// As [`duration`], but not zero: nobody answers as soon as that.
+pub fn connect_timeout(text: &str) -> Result<Duration, String> {
+    let timeout = duration(text)?;
+    if timeout.is_zero() {
+        return Err("it takes some time to connect; say more than 0 seconds".into());
+    }
+    Ok(timeout)
 }
 
 /// A time that may be zero; bare numbers are seconds, as flock(1) has it.

@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, stderr};
-use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -84,7 +83,6 @@ struct Ready<'a> {
     words: Vec<OsString>,
     label: String,
     runtime: Runtime,
-    directory: PathBuf,
     client: Client,
 }
 
@@ -99,8 +97,7 @@ fn prepare(args: &HoldArgs) -> Result<Ready<'_>, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime
         .map_err(|error| Stop::Refused(format!("cannot start: {error}"), exit::UNAVAILABLE))?;
-    let directory = engine.directory().to_owned();
-    Ok(Ready { args, words, label, runtime, directory, client: Client::new(engine) })
+    Ok(Ready { args, words, label, runtime, client: Client::shared(engine) })
 }
 
 /// What to execute. flock(1) has `-c TEXT` after the name; so may we.
@@ -295,7 +292,7 @@ impl Ready<'_> {
             .env("CONCLAVE_FENCE", guard.fence().to_string())
             .env("CONCLAVE_OWNER", owner)
             // So that a `conclave` within the command means the same locks.
-            .env("CONCLAVE_DIR", &self.directory)
+            .envs(engine::variables(&**self.client.engine(), &self.args.engine))
             .env("CONCLAVE_KIND", kind);
         let kept = guard.by_descriptor();
         let keeper = kept.map(|it| it.keeper()).transpose().map_err(Stop::engine)?;

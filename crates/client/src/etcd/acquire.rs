@@ -18,7 +18,7 @@ use super::Core;
 use super::hold::Grip;
 use super::keys::{Entrant, Range};
 use super::mirror::{InUse, Turn};
-use super::options::server;
+use super::options::{PlantedBug, server};
 use super::queue::Queue;
 use super::servers::Link;
 use super::session::{Session, fence_of};
@@ -35,7 +35,8 @@ pub async fn acquire(core: Arc<Core>, request: Request, patience: Patience, mut 
         Patience::Forever => None,
         Patience::AtMost(limit) => Some(BootTime::now().plus(limit)),
     };
-    let mut asker = Asker { core, request, patience, limit };
+    let _business = Arc::clone(&core.business);
+    let asker = Asker { core, request, patience, limit };
     loop {
         match asker.ask(&mut reply).await {
             // Its session was over before its turn came: there is another one, and a new place.
@@ -72,7 +73,7 @@ enum Arrival {
 
 impl Asker {
     /// `None` if it must be tried again with another session.
-    async fn ask(&mut self, reply: &mut Reply) -> Result<Option<Grip>, Error> {
+    async fn ask(&self, reply: &mut Reply) -> Result<Option<Grip>, Error> {
         let session = self.core.session(self.limit_of_connecting()).await?;
         let key = self.core.next_key(&self.request.resource, session.lease);
         let place = Place { core: Arc::clone(&self.core), session, key, is_there: true };
@@ -217,6 +218,9 @@ impl Asker {
         let turn = async {
             let queue = mirror.queue(revision).await;
             self.check(&queue, &place.key)?;
+            if self.core.options.has(PlantedBug::WrongNeighbour) {
+                return Ok(mirror.wait_for_neighbour(&queue, kind, &place.key).await);
+            }
             let turn = mirror.wait(kind, &place.key, revision);
             if !may_wait && !queue.granted(kind).any(|(_, it)| it.key == place.key) {
                 return Err(self.busy(&queue).await);
@@ -274,7 +278,11 @@ impl Place {
     fn grip(mut self, resource: crate::Resource, revision: i64) -> Grip {
         self.is_there = false;
         let (core, session) = (Arc::clone(&self.core), Arc::clone(&self.session));
-        Grip::new(core, session, resource, std::mem::take(&mut self.key), fence_of(revision))
+        let fence = match core.options.has(PlantedBug::FenceOfLease) {
+            true => fence_of(session.lease),
+            false => fence_of(revision),
+        };
+        Grip::new(core, session, resource, std::mem::take(&mut self.key), fence)
     }
 
     fn is_not_there(mut self) {
@@ -315,7 +323,9 @@ pub async fn remove(core: &Core, session: &Session, keys: &[Vec<u8>]) -> Result<
 /// The same, when nobody waits for it.
 pub fn remove_later(core: &Arc<Core>, session: &Arc<Session>, keys: Vec<Vec<u8>>) {
     let (owned, session) = (Arc::clone(core), Arc::clone(session));
+    let business = Arc::clone(&core.business);
     core.runtime.spawn(async move {
+        let _business = business;
         let _ = remove(&owned, &session, &keys).await;
     });
 }

@@ -1,8 +1,6 @@
 //! Something held.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use conclave_core::Fence;
@@ -31,6 +29,7 @@ pub struct Grip {
     /// Whether the key is ours to remove.
     is_held: bool,
     mirror: Arc<Mutex<Watching>>,
+    _business: Arc<()>,
 }
 
 /// Whether a mirror watches over the key.
@@ -52,7 +51,8 @@ impl Grip {
         session.watch_over(&key, fence, &loss);
         let mirror = Arc::new(Mutex::new(Watching::NotYet));
         watch_soon(&core, &resource, &key, &loss, &mirror);
-        Self { core, session, resource, key, fence, loss, is_held: true, mirror }
+        let _business = Arc::clone(&core.business);
+        Self { core, session, resource, key, fence, loss, is_held: true, mirror, _business }
     }
 
     fn check(&self) -> Result<(), Error> {

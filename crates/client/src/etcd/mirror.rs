@@ -128,6 +128,20 @@ impl InUse {
         }
     }
 
+    /// What a recipe would do that waits for the one right in front and then looks no further:
+    /// wrong as soon as that one gives up.
+    pub async fn wait_for_neighbour(&self, queue: &Queue, kind: Kind, key: &[u8]) -> Turn {
+        let before = queue.of(kind).take_while(|(_, entry)| entry.key != key);
+        let Some(neighbour) = before.last().map(|(_, entry)| entry.key.clone()) else {
+            return Turn::Granted;
+        };
+        let mut changes = self.0.changes.subscribe();
+        while self.0.state().queue.contains(&neighbour) {
+            let _ = changes.changed().await;
+        }
+        Turn::Granted
+    }
+
     /// Returns when something was changed after `revision`.
     pub async fn changed(&self, revision: i64) {
         let mut changes = self.0.changes.subscribe();

@@ -43,7 +43,7 @@ use self::acquire::{acquire, created_in, delete, found, put, range, range_of_key
 use self::hold::{Grip, Held};
 use self::keys::{Entrant, Keys, Range, decode_value};
 use self::mirror::{InUse, Mirror};
-pub use self::options::EtcdOptions;
+pub use self::options::{EtcdOptions, PlantedBug};
 use self::queue::Queue;
 use self::servers::{Link, Servers};
 use self::session::Session;
@@ -90,6 +90,8 @@ pub struct Core {
     mirrors: Mutex<BTreeMap<Name, Arc<Mirror>>>,
     /// The number of the last request of this engine.
     last_number: AtomicU64,
+    /// Everything that needs the session has a share in it.
+    business: Arc<()>,
 }
 
 impl Etcd {
@@ -111,6 +113,7 @@ impl Etcd {
             session: tokio::sync::Mutex::new(None),
             mirrors: Mutex::default(),
             last_number: AtomicU64::new(0),
+            business: Arc::default(),
             options,
         });
         let (end, ended) = oneshot::channel();
@@ -118,7 +121,6 @@ impl Etcd {
         let run = move || {
             runtime.block_on(async move {
                 let _: Result<(), _> = ended.await;
-                // Whoever held something meanwhile has a share in it and goes on holding.
                 shared.retire().await;
             });
         };
@@ -218,7 +220,8 @@ impl Core {
 
     /// A key that was never used before.
     fn next_key(&self, resource: &Resource, lease: i64) -> Vec<u8> {
-        self.keys.entry(resource, lease, self.next_number())
+        let is_wrong = self.options.has(PlantedBug::SameKey);
+        self.keys.entry(resource, lease, if is_wrong { 0 } else { self.next_number() })
     }
 
     fn next_number(&self) -> u64 {
@@ -233,10 +236,9 @@ impl Core {
         session.revoke(&self.servers).await
     }
 
-    /// The engine was dropped: what is held is held on, and then the lease is given back.
-    async fn retire(self: Arc<Self>) {
-        // This task, the thread's and the mirrors' have a share each; holds and requests another.
-        while Arc::strong_count(&self) > 1 {
+    /// The engine was dropped: what is held stays held, and then the lease is given back.
+    async fn retire(&self) {
+        while Arc::strong_count(&self.business) > 1 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let _ = self.close().await;

@@ -22,16 +22,36 @@ pub struct EtcdOptions {
     pub ttl: Duration,
     /// How long to look for a server that answers.
     pub connect_timeout: Duration,
-    /// Who signed the servers' certificates (PEM). With it the connection is encrypted.
-    pub cacert: Option<PathBuf>,
-    /// Our own certificate (PEM), for servers that want to see one.
-    pub cert: Option<PathBuf>,
-    /// The key to that (PEM).
-    pub key: Option<PathBuf>,
+    /// Who signed the servers' certificates, as PEM. With it the connection is encrypted.
+    pub cacert: Option<Vec<u8>>,
+    /// Our own certificate, as PEM, for servers that want to see one.
+    pub cert: Option<Vec<u8>>,
+    /// The key to that, as PEM.
+    pub key: Option<Vec<u8>>,
     /// Whom to log in as, for servers that want that.
     pub user: Option<String>,
     /// The password to that.
     pub password: Option<String>,
+    /// For tests of the tests: what to do wrong.
+    #[cfg(feature = "planted-bugs")]
+    #[doc(hidden)]
+    pub planted: Option<PlantedBug>,
+}
+
+/// What can be done wrong on purpose, so that it is seen that a test notices.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlantedBug {
+    /// The deadline counts from the answer instead of the sending.
+    DeadlineFromAnswer,
+    /// A keep-alive counts though nothing confirms it.
+    Unconfirmed,
+    /// Who waits looks at the one right in front alone, as it was when it came.
+    WrongNeighbour,
+    /// The fence is the number of the lease.
+    FenceOfLease,
+    /// Two requests of one session have one key.
+    SameKey,
 }
 
 impl EtcdOptions {
@@ -47,32 +67,58 @@ impl EtcdOptions {
             key: None,
             user: None,
             password: None,
+            #[cfg(feature = "planted-bugs")]
+            planted: None,
         }
     }
 
+    /// Whether that is done wrong on purpose: in tests of the tests alone.
+    #[cfg(feature = "planted-bugs")]
+    pub(super) fn has(&self, bug: PlantedBug) -> bool {
+        self.planted == Some(bug)
+    }
+
+    /// Never, but in tests of the tests.
+    #[cfg(not(feature = "planted-bugs"))]
+    #[expect(clippy::unused_self, reason = "with the feature it is used")]
+    pub(super) const fn has(&self, _bug: PlantedBug) -> bool {
+        false
+    }
+
     /// What is not said yet, as `etcdctl` takes it from its variables: `ETCDCTL_CACERT`,
-    /// `ETCDCTL_CERT`, `ETCDCTL_KEY`, `ETCDCTL_USER` (which may be `name:password`) and
-    /// `ETCDCTL_PASSWORD`.
-    #[must_use]
-    pub fn or_environment(mut self) -> Self {
+    /// `ETCDCTL_CERT`, `ETCDCTL_KEY` (names of files), `ETCDCTL_USER` (which may be
+    /// `name:password`) and `ETCDCTL_PASSWORD`.
+    ///
+    /// # Errors
+    /// If one of the files cannot be read.
+    pub fn or_environment(mut self) -> Result<Self, Error> {
         let said = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty());
         let text = |name: &str| said(name).and_then(|it| it.into_string().ok());
-        self.cacert = self.cacert.or_else(|| said("ETCDCTL_CACERT").map(Into::into));
-        self.cert = self.cert.or_else(|| said("ETCDCTL_CERT").map(Into::into));
-        self.key = self.key.or_else(|| said("ETCDCTL_KEY").map(Into::into));
-        self.password = self.password.or_else(|| text("ETCDCTL_PASSWORD"));
+        let read = |name: &str| {
+            let path = said(name).map(PathBuf::from);
+            let read = path.map(|path| {
+                let doing = || format!("cannot read {} of ${name}", path.display());
+                std::fs::read(&path).map_err(|error| Error::io(doing(), error))
+            });
+            read.transpose()
+        };
+        if self.cacert.is_none() {
+            self.cacert = read("ETCDCTL_CACERT")?;
+        }
+        if self.cert.is_none() && self.key.is_none() {
+            (self.cert, self.key) = (read("ETCDCTL_CERT")?, read("ETCDCTL_KEY")?);
+        }
         if self.user.is_none()
             && let Some(user) = text("ETCDCTL_USER")
         {
-            match user.split_once(':') {
-                Some((name, password)) => {
-                    self.user = Some(name.to_owned());
-                    self.password = Some(password.to_owned());
-                }
-                None => self.user = Some(user),
-            }
+            let (name, password) = match user.split_once(':') {
+                Some((name, password)) => (name.to_owned(), Some(password.to_owned())),
+                None => (user, None),
+            };
+            self.user = Some(name);
+            self.password = password.or_else(|| text("ETCDCTL_PASSWORD"));
         }
-        self
+        Ok(self)
     }
 
     /// One for each server.
@@ -113,10 +159,6 @@ impl EtcdOptions {
     }
 
     fn tls(&self) -> Result<Option<ClientTlsConfig>, Error> {
-        let read = |path: &PathBuf| {
-            let doing = || format!("cannot read {}", path.display());
-            std::fs::read(path).map_err(|error| Error::io(doing(), error))
-        };
         let Some(cacert) = &self.cacert else {
             if self.cert.is_some() || self.key.is_some() {
                 let what =
@@ -125,18 +167,16 @@ impl EtcdOptions {
             }
             return Ok(None);
         };
-        let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(cacert)?));
+        let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(cacert));
         match (&self.cert, &self.key) {
             (None, None) => Ok(Some(tls)),
-            (Some(cert), Some(key)) => {
-                Ok(Some(tls.identity(Identity::from_pem(read(cert)?, read(key)?))))
-            }
+            (Some(cert), Some(key)) => Ok(Some(tls.identity(Identity::from_pem(cert, key)))),
             _ => Err(server("etcd", "a certificate needs its key, and a key its certificate")),
         }
     }
 }
 
-/// Without the password.
+/// Without passwords and keys.
 impl std::fmt::Debug for EtcdOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut it = f.debug_struct("EtcdOptions");

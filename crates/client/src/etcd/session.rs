@@ -36,6 +36,7 @@ use conclave_etcd_api::{
 };
 
 use super::Core;
+use super::options::PlantedBug;
 use super::servers::{Link, Servers, Trouble};
 use super::timer::sleep_until;
 use crate::{BootTime, Error, Loss, LossSignal, Tenure};
@@ -82,7 +83,7 @@ impl Session {
                 let answer = LeaseClient::new(link.channel.clone());
                 let answer = answer.clone().lease_grant(link.request(grant)).await;
                 let answer = answer.map_err(|status| core.servers.judge(&status))?;
-                Ok((sent, answer.into_inner()))
+                Ok((core.moment_of(sent), answer.into_inner()))
             })
             .await?;
         let ttl = asked.min(seconds_of(granted.ttl));
@@ -225,12 +226,19 @@ async fn renew_by(
         return Ok(Renewal::Gone);
     }
     let term = answer.header.unwrap_or_default().raft_term;
+    if core.options.has(PlantedBug::Unconfirmed) {
+        return Ok(Renewal::Confirmed(sent));
+    }
     let held = session.held();
     let mut confirmed = confirm(link, servers, core, session, &held[..]).await?;
     for more in held.chunks(KEYS_AT_ONCE).skip(1) {
         confirmed = confirmed.max(confirm(link, servers, core, session, more).await?);
     }
-    if confirmed == term { Ok(Renewal::Confirmed(sent)) } else { Ok(Renewal::Unanswered) }
+    if confirmed == term {
+        Ok(Renewal::Confirmed(core.moment_of(sent)))
+    } else {
+        Ok(Renewal::Unanswered)
+    }
 }
 
 /// A linearizable read of what is held, or of nothing at all. Returns its term.
@@ -269,6 +277,13 @@ async fn confirm(
         }
     }
     Ok(answer.header.unwrap_or_default().raft_term)
+}
+
+impl Core {
+    /// The moment from which a request counts.
+    fn moment_of(&self, sent: BootTime) -> BootTime {
+        if self.options.has(PlantedBug::DeadlineFromAnswer) { BootTime::now() } else { sent }
+    }
 }
 
 /// The fence of whoever created its key in that revision.

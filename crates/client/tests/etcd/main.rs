@@ -2,13 +2,13 @@
 
 #![expect(clippy::disallowed_types, reason = "real servers take real time")]
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+mod faults;
+mod interop;
 
-use conclave_client::{
-    Client, Error, Etcd, EtcdOptions, Guard, Loss, Name, Office, Request, Resource, Standing,
-    Target,
-};
+use std::sync::Arc;
+use std::time::Duration;
+
+use conclave_client::{Client, Etcd, EtcdOptions, Name, Resource, Standing};
 use conclave_testkit::servers::{self, EtcdCluster};
 
 /// Long enough for anything that is going to happen.
