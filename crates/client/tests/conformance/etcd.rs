@@ -8,12 +8,41 @@ use conclave_client::{Client, Etcd, EtcdOptions, Resource};
 use conclave_testkit::servers::{self, Binaries, EtcdCluster};
 
 use crate::claims::{Claim, test_every_claim};
-use crate::world::{Ability, Doing, Gaps, World, assert_kept};
+use crate::world::{Ability, Doing, Fails, Gap, World, assert_kept};
 
-const GAPS: Gaps = &[];
+const GAPS: &[Gap] = &[
+    Gap {
+        claim: "what_nobody_used_is_idle",
+        fails: Fails::Always,
+        why: "the last fence that is told is the store's revision, never zero",
+    },
+    Gap {
+        claim: "readers_hold_together_and_a_writer_alone",
+        fails: Fails::Sometimes,
+        why: "a try beside others is out of patience before it looks",
+    },
+    Gap {
+        claim: "there_are_as_many_holders_as_slots",
+        fails: Fails::Sometimes,
+        why: "a try beside others is out of patience before it looks",
+    },
+    Gap {
+        claim: "force_by_process_turns_its_waiters_away",
+        fails: Fails::Sometimes,
+        why: "holders go first, and a waiter may move up before it goes",
+    },
+    Gap {
+        claim: "force_by_process_leaves_other_processes_alone",
+        fails: Fails::Sometimes,
+        why: "holders go first, and a waiter may move up before it goes",
+    },
+];
+
+/// The shortest time to live that there is.
+const TTL: Duration = Duration::from_secs(2);
 
 /// Where the engine keeps its audit log, below the prefix.
-const AUDIT: &str = "/conclave/audit/";
+const AUDIT: &str = "//conclave/audit/";
 
 /// One server for all claims that do it no harm. It ends with the last of them.
 static SHARED: Mutex<Weak<EtcdCluster>> = Mutex::new(Weak::new());
@@ -61,7 +90,7 @@ pub fn open(address: &str) -> Client {
         .unwrap_or_else(|| panic!("where is {address}?"));
     let mut options = EtcdOptions::new(endpoints.split(','));
     prefix.clone_into(&mut options.prefix);
-    options.ttl = Duration::from_secs(2);
+    options.ttl = TTL;
     Client::new(Etcd::new(options).unwrap())
 }
 
@@ -74,13 +103,12 @@ impl World for EtcdWorld {
         &[Ability::Expire, Ability::RestartStore, Ability::Audit, Ability::OtherProcess]
     }
 
-    /// Only those who hold or wait have a lease, and nobody waits.
+    /// For a while the server hears nothing, of anybody.
     fn expire<'a>(&'a self, _resource: &'a Resource) -> Doing<'a> {
         Box::pin(async {
-            let listed = self.etcdctl(&["lease", "list"]);
-            for lease in listed.lines().skip(1) {
-                self.etcdctl(&["lease", "revoke", lease]);
-            }
+            self.cluster.pause(0);
+            tokio::time::sleep(2 * TTL).await;
+            self.cluster.resume(0);
         })
     }
 
