@@ -43,14 +43,9 @@ pub fn open(args: &EngineArgs) -> Result<Arc<dyn Engine>, Refused> {
 /// of its holder, if that was said.
 ///
 /// # Errors
-/// As [`open`], and if the engine has no use for that.
+/// As [`open`].
 pub fn open_for(args: &EngineArgs, ttl: Option<Duration>) -> Result<Arc<dyn Engine>, Refused> {
     let engine = match decide(&Said::all(args)?, args.allow_network_fs)? {
-        Plan::Local(_) if ttl.is_some() => {
-            return Err(Refused::usage(
-                "--ttl is of no use with local:, where a lock is free when its holder is dead",
-            ));
-        }
         Plan::Local(options) => open_local(&options)?,
         Plan::Etcd(settings) => open_etcd(*settings, ttl)?,
     };

@@ -119,9 +119,14 @@ pub struct HoldArgs {
     /// command of yours
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub on_lost: OnLost,
-    /// How long the command may take to end after TERM before it gets KILL
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = duration, allow_negative_numbers = true)]
-    pub kill_after: Duration,
+    /// How long the command may take to end after TERM before it gets KILL [default: 10; with a
+    /// TTL 2, and at most half of that]
+    #[arg(long, value_name = "SECONDS", value_parser = duration, allow_negative_numbers = true)]
+    pub kill_after: Option<Duration>,
+    /// How long the lock stays ours when the servers hear nothing from us, 2 s to 5 min; for engines
+    /// with servers [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = ttl, allow_negative_numbers = true)]
+    pub ttl: Option<Duration>,
     /// Hold it at least so long, even if the command ends earlier
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = duration, hide_default_value = true, allow_negative_numbers = true)]
     pub min_hold: Duration,
@@ -330,6 +335,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         _ => return Err(wrong()),
     };
     Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())
+}
+
+fn ttl(text: &str) -> Result<Duration, String> {
+    let ttl = duration(text)?;
+    if ttl < Duration::from_secs(2) || ttl > Duration::from_secs(300) {
+        return Err("the time to live is at least 2 s and at most 5m".into());
+    }
+    Ok(ttl)
 }
 
 fn period(text: &str) -> Result<Duration, String> {

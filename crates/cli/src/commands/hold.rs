@@ -9,18 +9,29 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use conclave_client::{
-    ByDescriptor, Client, Error, Fence, Guard, Kind, LABEL_MAX, Mode, Name, Owner, Patience,
-    Request, Resource, Status,
+    BootTime, ByDescriptor, Client, Error, Fence, Guard, Kind, LABEL_MAX, Mode, Name, Owner,
+    Patience, Request, Resource, Standing, Status,
 };
 use tokio::runtime::Runtime;
 
 use crate::cli::{ElectArgs, HoldArgs, LockArgs};
 use crate::once::{self, Run, Verdict};
-use crate::wrapper::{self, Ended, Finished, GuardLock, Job, OnLost};
+use crate::wrapper::{self, Ended, Finished, GuardLock, Job, Leftovers, LockWatch, OnLost};
 use crate::{engine, exit};
 
 /// After so long a person at a terminal is told what the wait is for.
 const SILENCE: Duration = Duration::from_millis(700);
+
+/// How long a session lasts without news, unless `--ttl` says otherwise.
+pub const DEFAULT_TTL: Duration = Duration::from_secs(10);
+
+/// What `--kill-after` is by default: for a lock that is held until it is let go, and at most for
+/// one with a deadline, whose command has to end before that.
+const DEFAULT_KILL_AFTER: Duration = Duration::from_secs(10);
+const DEFAULT_KILL_AFTER_WITH_DEADLINE: Duration = Duration::from_secs(2);
+
+/// How long servers may take to end our session before we end without their word.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// `conclave lock`
 pub fn lock(args: &LockArgs) -> ExitCode {
@@ -92,12 +103,57 @@ fn prepare(args: &HoldArgs) -> Result<Ready<'_>, Stop> {
         Some(label) => label.clone(),
         None => label_of(&words),
     };
-    let engine = engine::open(&args.engine);
+    let engine = engine::open_for(&args.engine, args.ttl);
     let engine = engine.map_err(|refused| Stop::Refused(refused.line, refused.code))?;
+    check_ttl(args, engine.name())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime
         .map_err(|error| Stop::Refused(format!("cannot start: {error}"), exit::UNAVAILABLE))?;
     Ok(Ready { args, words, label, runtime, client: Client::shared(engine) })
+}
+
+/// Says what is wrong with `--ttl` before anybody waits for a lock.
+fn check_ttl(args: &HoldArgs, engine: &str) -> Result<(), Stop> {
+    let Some(ttl) = args.ttl else { return Ok(()) };
+    if matches!(engine, "local" | "memory") {
+        return Err(Stop::usage(&format!(
+            "--ttl is for engines whose locks lapse; those of {engine} are held until they are let \
+             go"
+        )));
+    }
+    kill_after(args.kill_after, ttl).map(drop)
+}
+
+/// How long a command may take to end whose lock lapses after `ttl` without news.
+fn kill_after(asked: Option<Duration>, ttl: Duration) -> Result<Duration, Stop> {
+    let most = ttl / 2;
+    match asked {
+        Some(asked) if asked > most => Err(Stop::usage(&format!(
+            "--kill-after is at most half of --ttl, which is {} s: say at most {}, or a longer \
+             --ttl",
+            ttl.as_secs_f64(),
+            most.as_secs_f64(),
+        ))),
+        Some(asked) => Ok(asked),
+        None => Ok(most.min(DEFAULT_KILL_AFTER_WITH_DEADLINE)),
+    }
+}
+
+/// How it stands with a lock, for who watches over its command.
+struct Held<'a>(&'a Guard);
+
+impl LockWatch for Held<'_> {
+    fn lost(&self) -> Option<String> {
+        self.0.loss().map(|loss| loss.to_string())
+    }
+
+    fn deadline(&self) -> Option<BootTime> {
+        self.0.deadline()
+    }
+
+    fn is_in_jeopardy(&self) -> bool {
+        self.0.standing() == Standing::Jeopardy
+    }
 }
 
 /// What to execute. flock(1) has `-c TEXT` after the name; so may we.
@@ -159,11 +215,18 @@ impl Ready<'_> {
         if let Some(period) = period
             && let Some(code) = self.skip(&self.inspect(resource)?, period)
         {
+            self.let_go(guard).map_err(Stop::engine)?;
             return Ok(code);
         }
         let started = once::milliseconds(once::now());
         let owner = self.owner();
-        let mut finished = self.supervise(&guard, &owner)?;
+        let mut finished = match self.supervise(&guard, &owner) {
+            Ok(finished) => finished,
+            Err(stop) => {
+                let _ = self.let_go(guard);
+                return Err(stop);
+            }
+        };
         let mut recorded = Ok(());
         if period.is_some() && matches!(finished.ended, Ended::Exited(0)) {
             let run = Run { owner, started, ended: once::milliseconds(once::now()) };
@@ -172,21 +235,46 @@ impl Ready<'_> {
         if let Some(rest) = self.args.min_hold.checked_sub(since.elapsed()) {
             std::thread::sleep(rest);
         }
-        if finished.lingers {
-            self.say(|| format!("{resource} stays held: what the command started still runs"));
-        }
-        // Closed, not unlocked: what inherited the descriptor and left the group keeps it held.
-        if let Some(kept) = guard.by_descriptor() {
-            kept.abandon();
-        }
-        drop(guard);
+        let let_go = self.let_go(guard);
         // Only now: whoever is next need not wait for the death of our guard process.
         drop(finished.guard.take());
-        recorded.map_err(Stop::engine)?;
+        if finished.lost.is_none() {
+            recorded.and(let_go).map_err(Stop::engine)?;
+        }
         if let Some(signal) = finished.interrupted_by {
             let _ = nix::sys::signal::raise(signal);
         }
         self.code(&finished)
+    }
+
+    /// Lets go. What is kept by descriptors is closed, not unlocked: whatever inherited one and left
+    /// the group keeps it held.
+    fn let_go(&self, guard: Guard) -> Result<(), Error> {
+        if let Some(kept) = guard.by_descriptor() {
+            kept.abandon();
+            return Ok(());
+        }
+        let resource = guard.resource().clone();
+        let released = self.runtime.block_on(guard.release());
+        self.close();
+        match released {
+            // The command ended in time. Whoever is next waits for the end of our session.
+            Err(Error::Unknown { .. }) => {
+                anstream::eprintln!(
+                    "conclave: no answer when {resource} was let go; it is free when its time to \
+                     live is over"
+                );
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// Ends the session, if the engine has one, and with it whatever was asked for. Servers that do
+    /// not answer end it themselves, later.
+    fn close(&self) {
+        let close = self.client.engine().close();
+        let _ = self.runtime.block_on(async { tokio::time::timeout(PARTING, close).await });
     }
 
     fn inspect(&self, resource: &Resource) -> Result<Status, Stop> {
@@ -295,7 +383,7 @@ impl Ready<'_> {
             .envs(engine::variables(&**self.client.engine(), &self.args.engine))
             .env("CONCLAVE_KIND", kind);
         let kept = guard.by_descriptor();
-        let keeper = kept.map(|it| it.keeper()).transpose().map_err(Stop::engine)?;
+        let keeper = kept.map(ByDescriptor::keeper).transpose().map_err(Stop::engine)?;
         let let_go = || {
             if let Some(Err(error)) = keeper.as_ref().map(|it| it.release()) {
                 anstream::eprintln!("conclave: {error}");
@@ -306,12 +394,17 @@ impl Ready<'_> {
             .map(|keeper| GuardLock { descriptor: keeper.descriptor(), let_go: Some(&let_go) });
         let finished = wrapper::run(Job {
             command,
+            title: guard.resource().to_string(),
             lock: kept.map(ByDescriptor::descriptor),
             guard_lock,
             child_inherits_lock: !self.args.close,
-            is_lost: &|| guard.loss().map(|loss| loss.to_string()),
+            leftovers: if self.args.close { Leftovers::LoseIt } else { Leftovers::KeepIt },
+            watch: &Held(guard),
             on_lost: self.args.on_lost.clone(),
-            kill_after: self.args.kill_after,
+            kill_after: match guard.deadline() {
+                Some(_) => kill_after(self.args.kill_after, self.args.ttl.unwrap_or(DEFAULT_TTL))?,
+                None => self.args.kill_after.unwrap_or(DEFAULT_KILL_AFTER),
+            },
         });
         finished.map_err(|error| {
             Stop::Refused(format!("cannot watch over the command: {error}"), exit::UNAVAILABLE)
@@ -324,6 +417,7 @@ impl Ready<'_> {
             return Ok(exit::LOST);
         }
         match &finished.ended {
+            Ended::LostBefore => Ok(exit::LOST),
             Ended::Exited(code) => Ok(*code),
             Ended::Signalled(signal) => Ok(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
             Ended::NotFound(_) => {

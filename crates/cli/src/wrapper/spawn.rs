@@ -19,6 +19,8 @@ use nix::unistd::Pid;
 
 /// How the new process differs from the wrapper, besides its program.
 pub(super) struct Start<'a> {
+    /// What it is called in lists of processes, if not as its program.
+    pub(super) name: Option<&'a str>,
     /// The signals that it blocks.
     pub(super) blocked: &'a SigSet,
     /// A close-on-exec descriptor that it gets all the same, under the same number.
@@ -33,7 +35,10 @@ pub(super) struct Start<'a> {
 /// program runs, so that an error says why it could not be run.
 pub(super) fn spawn(command: &Command, start: &Start<'_>) -> io::Result<Pid> {
     let program = text(command.get_program())?;
-    let mut arguments = vec![program.clone()];
+    let mut arguments = vec![match start.name {
+        Some(name) => CString::new(name)?,
+        None => program.clone(),
+    }];
     for argument in command.get_args() {
         arguments.push(text(argument)?);
     }

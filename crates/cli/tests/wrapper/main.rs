@@ -2,6 +2,7 @@
 //!
 //! This program is its own wrapper and its own guard: it starts itself in these parts.
 
+mod deadline;
 mod role;
 mod scene;
 mod terminal;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use conclave_cli::wrapper::{GUARD_WORD, guard_main};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
-use role::{WRAPPER_WORD, wrapper_main};
+use role::{WRAPPER_WORD, WRITER_WORD, wrapper_main, writer_main};
 use scene::{Options, Scene, guard_of, lives, send, state, wait_until};
 
 /// A shell with a child of its own. Both leave their numbers.
@@ -50,11 +51,61 @@ const TESTS: &[(&str, fn())] = &[
     ("a_suspended_command_is_a_stopped_job", terminal::a_suspended_command_is_a_stopped_job),
 ];
 
+/// These wait for deadlines most of the time, so they do it all at once. (The others would see each
+/// other's descriptors for a moment, in processes that are just being born.)
+const TESTS_AT_ONCE: &[(&str, fn())] = &[
+    (
+        "a_stopped_wrapper_does_not_outlive_its_deadline",
+        deadline::a_stopped_wrapper_does_not_outlive_its_deadline,
+    ),
+    (
+        "who_hears_nothing_ends_the_command_in_time",
+        deadline::who_hears_nothing_ends_the_command_in_time,
+    ),
+    (
+        "before_the_deadline_the_command_is_asked",
+        deadline::before_the_deadline_the_command_is_asked,
+    ),
+    ("a_hook_is_run_before_the_deadline", deadline::a_hook_is_run_before_the_deadline),
+    (
+        "a_killed_wrapper_does_not_outlive_its_deadline",
+        deadline::a_killed_wrapper_does_not_outlive_its_deadline,
+    ),
+    ("a_new_guard_knows_the_deadline", deadline::a_new_guard_knows_the_deadline),
+    (
+        "a_deadline_that_moves_keeps_the_command_alive",
+        deadline::a_deadline_that_moves_keeps_the_command_alive,
+    ),
+    (
+        "a_deadline_that_is_told_too_late_is_a_loss",
+        deadline::a_deadline_that_is_told_too_late_is_a_loss,
+    ),
+    (
+        "who_is_stopped_is_told_when_the_lock_lapses",
+        deadline::who_is_stopped_is_told_when_the_lock_lapses,
+    ),
+    ("jeopardy_and_its_end_are_said_once", deadline::jeopardy_and_its_end_are_said_once),
+    ("who_ignores_losses_ignores_deadlines", deadline::who_ignores_losses_ignores_deadlines),
+    (
+        "what_lapsed_before_the_start_starts_nothing",
+        deadline::what_lapsed_before_the_start_starts_nothing,
+    ),
+    (
+        "the_wrapper_stays_for_who_lingers_without_a_descriptor",
+        deadline::the_wrapper_stays_for_who_lingers_without_a_descriptor,
+    ),
+    (
+        "who_lingers_does_not_outlive_the_deadline",
+        deadline::who_lingers_does_not_outlive_the_deadline,
+    ),
+];
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
         Some(word) if word == GUARD_WORD => guard_main(arguments),
         Some(word) if word == WRAPPER_WORD => wrapper_main(arguments),
+        Some(word) if word == WRITER_WORD => writer_main(),
         first => run_tests(
             first
                 .into_iter()
@@ -68,15 +119,24 @@ fn main() -> ExitCode {
 fn run_tests(filters: impl Iterator<Item = String>) -> ExitCode {
     let filters: Vec<String> = filters.collect();
     let is_wanted = |name: &str| filters.iter().any(|filter| name.contains(filter.as_str()));
-    let mut failed = false;
-    for (name, test) in TESTS {
-        if filters.is_empty() || is_wanted(name) {
-            let passed = std::panic::catch_unwind(test).is_ok();
-            println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
-            failed |= !passed;
-        }
+    let is_wanted = |name: &str| filters.is_empty() || is_wanted(name);
+    let passes = |(name, test): &(&str, fn())| {
+        let passed = std::panic::catch_unwind(test).is_ok();
+        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+        passed
+    };
+    let mut failed = 0;
+    for test in TESTS.iter().filter(|(name, _)| is_wanted(name)) {
+        failed += u32::from(!passes(test));
     }
-    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    std::thread::scope(|scope| {
+        let wanted = TESTS_AT_ONCE.iter().filter(|(name, _)| is_wanted(name));
+        let running: Vec<_> = wanted.map(|test| scope.spawn(move || passes(test))).collect();
+        for test in running {
+            failed += u32::from(!test.join().is_ok_and(|passed| passed));
+        }
+    });
+    if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn report_of(command: &[&str]) -> String {
@@ -202,7 +262,7 @@ fn a_loss_runs_a_hook_if_so_told() {
 }
 
 fn a_hook_that_does_nothing_is_no_escape() {
-    let options = Options { on_lost: "exec sleep 1000", kill_after: SOON, inherit: true };
+    let options = Options { on_lost: "exec sleep 1000", kill_after: SOON, ..Options::default() };
     let report = lose_the_lock(&mut Scene::new(), options, FAMILY);
     assert_eq!(report, "Signalled(9) lost=true lingers=false");
 }
