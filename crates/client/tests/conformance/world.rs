@@ -98,12 +98,14 @@ pub fn judge(claim: &Claim, world: Box<dyn World>) -> Verdict {
         let runtime = world.runtime();
         let scene = Scene::new(world);
         let tried = catch_unwind(AssertUnwindSafe(|| runtime.block_on(run(&scene))));
+        // The world is gone before the test ends, and its servers and files with it.
+        runtime.shutdown_background();
+        drop(scene);
         let _ = done.send(tried.map_err(|panic| {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&it| it.to_owned()));
             text.unwrap_or_else(|| "it panicked".to_owned())
         }));
-        runtime.shutdown_background();
     });
     match is_done.recv_timeout(CLAIM_MAX) {
         Ok(Ok(())) => Verdict::Kept,
