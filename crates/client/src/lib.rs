@@ -78,7 +78,7 @@ pub use client::Client;
 pub use conclave_core::Fence;
 pub use engine::{Answer, ByDescriptor, Engine, Hold, Keeper, Patience};
 pub use error::{Error, Outcome, Usage};
-#[cfg(feature = "planted-bugs")]
+#[cfg(all(feature = "etcd", feature = "planted-bugs"))]
 #[doc(hidden)]
 pub use etcd::PlantedBug;
 #[cfg(feature = "etcd")]

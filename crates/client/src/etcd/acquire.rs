@@ -89,7 +89,7 @@ impl Asker {
                 Ok(Some(place.grip(self.request.resource.clone(), revision)))
             }
             Arrival::Busy(queue) => {
-                place.is_not_there();
+                place.discard();
                 Err(self.busy(&queue).await)
             }
             Arrival::Behind(revision) => self.wait(place, revision, may_wait, reply).await,
@@ -210,8 +210,9 @@ impl Asker {
         let (resource, kind) = (&self.request.resource, self.request.kind());
         let mirror = InUse::of(&self.core, self.request.name());
         let patience = async {
-            match self.limit {
+            match self.limit.filter(|_| may_wait) {
                 Some(limit) => sleep_until(limit).await,
+                // Who does not wait for its turn waits for the answer whether it is.
                 None => std::future::pending().await,
             }
         };
@@ -244,7 +245,7 @@ impl Asker {
             Ok(Turn::Granted) => Ok(Some(place.grip(resource.clone(), revision))),
             Ok(Turn::Gone) if place.session.is_over() => Ok(None),
             Ok(Turn::Gone) => {
-                place.is_not_there();
+                place.discard();
                 Err(Error::Evicted { resource: resource.clone() })
             }
             Err(error) => {
@@ -285,7 +286,8 @@ impl Place {
         Grip::new(core, session, resource, std::mem::take(&mut self.key), fence)
     }
 
-    fn is_not_there(mut self) {
+    /// The key is not there.
+    fn discard(mut self) {
         self.is_there = false;
     }
 

@@ -381,16 +381,17 @@ impl Core {
             queue.of(resource.kind).map(|(fence, entry)| (fence, entry.key.clone())).collect();
         let (holding, waiting) = keys.split_at(status.holders.len());
         let mut evicted = Evicted::default();
-        for (holder, (fence, key)) in status.holders.into_iter().zip(holding) {
-            let what = format!("fence {fence} of {}", holder.owner);
-            if target.is_holder(&holder) && self.take(resource, *fence, key, by, &what).await? {
-                evicted.holders.push(holder);
-            }
-        }
-        for (waiter, (fence, key)) in status.waiters.into_iter().zip(waiting) {
+        // The last one first: nobody who is meant moves up meanwhile.
+        for (waiter, (fence, key)) in status.waiters.into_iter().zip(waiting).rev() {
             let what = format!("the place of {}", waiter.owner);
             if target.is_waiter(&waiter) && self.take(resource, *fence, key, by, &what).await? {
-                evicted.waiters.push(waiter);
+                evicted.waiters.insert(0, waiter);
+            }
+        }
+        for (holder, (fence, key)) in status.holders.into_iter().zip(holding).rev() {
+            let what = format!("fence {fence} of {}", holder.owner);
+            if target.is_holder(&holder) && self.take(resource, *fence, key, by, &what).await? {
+                evicted.holders.insert(0, holder);
             }
         }
         Ok(evicted)

@@ -73,11 +73,12 @@ impl Session {
     /// Opens a session; its renewals go out from now on until it is over.
     pub async fn open(core: &Arc<Core>, limit: Option<BootTime>) -> Result<Arc<Self>, Error> {
         let asked = core.options.ttl;
-        let seconds = i64::try_from(asked.as_secs_f64().ceil() as u64).unwrap_or(i64::MAX);
+        // A time to live of the store is of whole seconds.
+        let seconds = asked.as_secs() + u64::from(asked.subsec_nanos() > 0);
+        let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
         let (sent, granted) = core
             .servers
             .call(limit, async |link: Link| {
-                // A time to live of the store is of whole seconds.
                 let grant = LeaseGrantRequest { ttl: seconds, id: 0 };
                 let sent = BootTime::now();
                 let answer = LeaseClient::new(link.channel.clone());

@@ -4,39 +4,11 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use conclave_client::{Client, Etcd, EtcdOptions, Resource};
+use conclave_client::{Client, Etcd, EtcdOptions, PlantedBug, Resource};
 use conclave_testkit::servers::{self, Binaries, EtcdCluster};
 
 use crate::claims::{Claim, test_every_claim};
-use crate::world::{Ability, Doing, Fails, Gap, World, assert_kept};
-
-const GAPS: &[Gap] = &[
-    Gap {
-        claim: "what_nobody_used_is_idle",
-        fails: Fails::Always,
-        why: "the last fence that is told is the store's revision, never zero",
-    },
-    Gap {
-        claim: "readers_hold_together_and_a_writer_alone",
-        fails: Fails::Sometimes,
-        why: "a try beside others is out of patience before it looks",
-    },
-    Gap {
-        claim: "there_are_as_many_holders_as_slots",
-        fails: Fails::Sometimes,
-        why: "a try beside others is out of patience before it looks",
-    },
-    Gap {
-        claim: "force_by_process_turns_its_waiters_away",
-        fails: Fails::Sometimes,
-        why: "holders go first, and a waiter may move up before it goes",
-    },
-    Gap {
-        claim: "force_by_process_leaves_other_processes_alone",
-        fails: Fails::Sometimes,
-        why: "holders go first, and a waiter may move up before it goes",
-    },
-];
+use crate::world::{Ability, Doing, Verdict, World, assert_kept, judge};
 
 /// The shortest time to live that there is.
 const TTL: Duration = Duration::from_secs(2);
@@ -50,6 +22,8 @@ static SHARED: Mutex<Weak<EtcdCluster>> = Mutex::new(Weak::new());
 struct EtcdWorld {
     cluster: Arc<EtcdCluster>,
     prefix: String,
+    /// What its clients do wrong.
+    planted: Option<PlantedBug>,
 }
 
 impl EtcdWorld {
@@ -67,7 +41,7 @@ impl EtcdWorld {
                 cluster
             })
         };
-        Self { cluster, prefix: claim.name.to_owned() }
+        Self { cluster, prefix: claim.name.to_owned(), planted: None }
     }
 
     fn etcdctl(&self, words: &[&str]) -> String {
@@ -84,6 +58,10 @@ fn succeed(command: &mut Command) -> String {
 
 /// What [`World::address`] leads to.
 pub fn open(address: &str) -> Client {
+    open_with(address, None)
+}
+
+fn open_with(address: &str, planted: Option<PlantedBug>) -> Client {
     let (endpoints, prefix) = address
         .strip_prefix("etcd://")
         .and_then(|it| it.split_once('/'))
@@ -91,12 +69,13 @@ pub fn open(address: &str) -> Client {
     let mut options = EtcdOptions::new(endpoints.split(','));
     prefix.clone_into(&mut options.prefix);
     options.ttl = TTL;
+    options.planted = planted;
     Client::new(Etcd::new(options).unwrap())
 }
 
 impl World for EtcdWorld {
     fn client(&self) -> Client {
-        open(&self.address())
+        open_with(&self.address(), self.planted)
     }
 
     fn abilities(&self) -> &'static [Ability] {
@@ -133,7 +112,33 @@ impl World for EtcdWorld {
 
 fn keeps(claim: &str) {
     let Some(binaries) = servers::required() else { return };
-    assert_kept(claim, GAPS, |claim| Box::new(EtcdWorld::new(&binaries, claim)));
+    assert_kept(claim, &[], |claim| Box::new(EtcdWorld::new(&binaries, claim)));
 }
 
 test_every_claim!(keeps);
+
+/// With that bug planted, the engine must break that claim.
+fn is_caught(bug: PlantedBug, claim: &str) {
+    let Some(binaries) = servers::required() else { return };
+    let claim = Claim::named(claim);
+    let mut world = EtcdWorld::new(&binaries, claim);
+    world.prefix = format!("{bug:?}");
+    world.planted = Some(bug);
+    let verdict = judge(claim, Box::new(world));
+    assert!(matches!(verdict, Verdict::Broken(_)), "{bug:?}: {verdict:?}");
+}
+
+#[test]
+fn a_waiter_that_looks_at_the_wrong_neighbour_is_caught() {
+    is_caught(PlantedBug::WrongNeighbour, "whoever_comes_and_goes_all_are_served_by_the_rule");
+}
+
+#[test]
+fn a_fence_that_does_not_rise_is_caught() {
+    is_caught(PlantedBug::FenceOfLease, "fences_grow_with_every_grant_in_whatever_mode");
+}
+
+#[test]
+fn one_key_for_two_requests_of_a_session_is_caught() {
+    is_caught(PlantedBug::SameKey, "two_tasks_of_one_client_exclude_each_other");
+}

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use conclave_client::{Error, Fence, Guard, Mode, Resource, Status};
+use conclave_client::{Error, Guard, Mode, Resource, Status};
 
 use crate::scene::{Scene, election_named, labelled, lock, lock_named, slot};
 
@@ -12,7 +12,7 @@ pub async fn what_nobody_used_is_idle(scene: &Scene) {
         let status = scene.status(&resource).await;
         assert!(status.is_idle(), "{status:?}");
         assert_eq!(status.resource, resource);
-        assert_eq!((status.last_fence, status.value, status.resigned), (Fence(0), None, None));
+        assert_eq!((status.value, status.resigned), (None, None));
     }
     let listed = scene.ok("all are listed", scene.onlooker().engine().list()).await;
     assert!(listed.is_empty(), "a look leaves nothing: {listed:?}");
