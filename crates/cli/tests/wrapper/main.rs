@@ -30,6 +30,11 @@ const TESTS: &[(&str, fn())] = &[
     ("the_exit_code_is_told", the_exit_code_is_told),
     ("the_ending_signal_is_told", the_ending_signal_is_told),
     ("what_cannot_be_started_is_told", what_cannot_be_started_is_told),
+    (
+        "a_script_that_does_not_say_whose_it_is_belongs_to_sh",
+        a_script_that_does_not_say_whose_it_is_belongs_to_sh,
+    ),
+    ("what_lingers_is_forgotten_if_so_told", what_lingers_is_forgotten_if_so_told),
     ("the_command_starts_with_plain_signals", the_command_starts_with_plain_signals),
     ("a_signal_goes_to_the_whole_group", a_signal_goes_to_the_whole_group),
     ("a_loss_ends_the_whole_group", a_loss_ends_the_whole_group),
@@ -171,10 +176,29 @@ fn what_cannot_be_started_is_told() {
     fs::write(&script, "exit 0\n").unwrap();
     scene.start(Options::default(), &[script.to_str().unwrap()]);
     assert!(scene.report().starts_with("NotExecutable("), "not marked as a program");
-    // No shell steps in for what the kernel cannot run.
+}
+
+fn a_script_that_does_not_say_whose_it_is_belongs_to_sh() {
+    let mut scene = Scene::new();
+    let script = scene.directory.join("script");
+    fs::write(&script, "echo \"$0 $*\" > said; exit 8\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    scene.start(Options::default(), &[script.to_str().unwrap()]);
-    assert!(scene.report().starts_with("NotExecutable("), "no program");
+    let path = script.to_str().unwrap();
+    scene.start(Options::default(), &[path, "a b", "c"]);
+    assert_eq!(scene.report(), "Exited(8) lost=false lingers=false");
+    assert_eq!(scene.read("said"), format!("{path} a b c"));
+}
+
+fn what_lingers_is_forgotten_if_so_told() {
+    for descriptor in [true, false] {
+        let mut scene = Scene::new();
+        let options = Options { forget: true, inherit: false, descriptor, ..Options::default() };
+        scene.start_shell(options, "sleep 1000 & echo $! > grandchild.pid; exit 6");
+        let grandchild = scene.pid("grandchild");
+        assert_eq!(scene.report(), "Exited(6) lost=false lingers=false");
+        assert!(lives(grandchild) && scene.lock_is_free(), "at once");
+        assert_eq!(scene.read("stderr"), "");
+    }
 }
 
 fn the_command_starts_with_plain_signals() {
