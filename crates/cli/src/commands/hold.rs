@@ -26,7 +26,7 @@ use crate::cli::{ElectArgs, HoldArgs, LockArgs};
 use crate::once::{self, Run, Verdict};
 use crate::wrapper::{self, Ended, Finished, GuardLock, Job, Leftovers, OnLost, Signals};
 use crate::{engine, exit};
-use lapse::{Held, check_ttl, kill_after};
+use lapse::{Held, check_times, kill_after};
 use work::Work;
 
 /// After so long a person at a terminal is told what the wait is for.
@@ -119,7 +119,7 @@ fn prepare(args: &HoldArgs) -> Result<Ready<'_>, Stop> {
     let signals = Signals::block().map_err(Stop::cannot_watch)?;
     let engine = engine::open(&args.engine);
     let engine = engine.map_err(|refused| Stop::Refused(refused.line, refused.code))?;
-    check_ttl(args, engine.name())?;
+    check_times(args, engine.name())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime
         .map_err(|error| Stop::Refused(format!("cannot start: {error}"), exit::UNAVAILABLE))?;

@@ -14,16 +14,19 @@ const DEFAULT_KILL_AFTER: Duration = Duration::from_secs(10);
 /// The same for one with a deadline, unless that is more than half of its time to live.
 const DEFAULT_KILL_AFTER_WITH_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Says what is wrong with `--ttl` before anybody waits for a lock.
-pub fn check_ttl(args: &HoldArgs, engine: &str) -> Result<(), Stop> {
-    let Some(ttl) = args.ttl else { return Ok(()) };
-    if matches!(engine, "local" | "memory") {
-        return Err(Stop::usage(&format!(
+/// Says what is wrong with `--ttl` and `--kill-after` before anybody waits for a lock.
+pub fn check_times(args: &HoldArgs, engine: &str) -> Result<(), Stop> {
+    let lapses = !matches!(engine, "local" | "memory");
+    if lapses {
+        with_deadline(args.kill_after, args.ttl_or_default()).map(drop)
+    } else if args.ttl.is_some() {
+        Err(Stop::usage(&format!(
             "--ttl is for engines whose locks lapse; those of {engine} are held until they are let \
              go"
-        )));
+        )))
+    } else {
+        Ok(())
     }
-    with_deadline(args.kill_after, ttl).map(drop)
 }
 
 /// How long the command may take to end under this lock.
