@@ -100,13 +100,17 @@ pub struct HoldArgs {
         conflicts_with = "shell"
     )]
     pub command: Vec<OsString>,
-    /// Run this text with `sh -c` instead of a command (may also follow NAME)
+    /// Run this text with $SHELL -c (or sh) instead of a command; may also follow NAME
     #[arg(short = 'c', long = "command", value_name = "TEXT")]
     pub shell: Option<OsString>,
+    /// Hold it without a command: say `held FENCE`, and let go on INT, TERM or HUP, or when nobody
+    /// reads our output any more; may also follow NAME
+    #[arg(long = "hold", conflicts_with_all = ["shell", "min_hold"])]
+    pub only_hold: bool,
     /// Do not wait: exit with 1 if it is taken
-    #[arg(short, long, visible_alias = "nb", conflicts_with = "wait")]
+    #[arg(short, long, visible_aliases = ["nonblocking", "nb"], overrides_with = "nonblock")]
     pub nonblock: bool,
-    /// Wait so long at most, then exit with 1
+    /// Wait so long at most, then exit with 1; -n is stronger
     #[arg(short, long, visible_alias = "timeout", value_name = "SECONDS", value_parser = duration, allow_negative_numbers = true)]
     pub wait: Option<Duration>,
     /// Exit with this code instead of 1 if it was not acquired
@@ -130,9 +134,16 @@ pub struct HoldArgs {
     /// Hold it at least so long, even if the command ends earlier
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = duration, hide_default_value = true, allow_negative_numbers = true)]
     pub min_hold: Duration,
-    /// Do not let the command inherit the lock: it is free once we and our guard are gone
+    /// Let go when the command itself has ended, whatever it left running: it does not inherit the
+    /// lock
     #[arg(short = 'o', long)]
     pub close: bool,
+    /// An option of flock(1) that is answered with what to do instead.
+    #[arg(short, long, hide = true)]
+    pub unlock: bool,
+    /// An option of flock(1) that is answered with why it cannot be.
+    #[arg(short = 'F', long, hide = true)]
+    pub no_fork: bool,
     /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -142,17 +153,23 @@ pub struct HoldArgs {
 #[derive(Debug, Args)]
 pub struct LockArgs {
     /// Hold it together with others who ask for it so
-    #[arg(short, long, conflicts_with_all = ["exclusive", "slots"])]
+    #[arg(short, long, conflicts_with = "slots", overrides_with_all = ["exclusive", "shared"])]
     pub shared: bool,
-    /// Hold it alone: the default
-    #[arg(short = 'x', short_alias = 'e', long, conflicts_with = "slots")]
+    /// Hold it alone: the default. Of this and -s the last counts
+    #[arg(
+        short = 'x',
+        short_alias = 'e',
+        long,
+        conflicts_with = "slots",
+        overrides_with_all = ["exclusive", "shared"]
+    )]
     pub exclusive: bool,
     /// Let so many hold it at once; all who use the name must say the same
     #[arg(long, value_name = "COUNT", value_parser = slots, allow_negative_numbers = true)]
     pub slots: Option<u32>,
     /// Run at most once per PERIOD, by whoever comes first; the others exit with 0 and say who ran
     /// it. A run counts when the command exits with 0
-    #[arg(long, value_name = "PERIOD", value_parser = period, conflicts_with_all = ["shared", "slots"])]
+    #[arg(long, value_name = "PERIOD", value_parser = period, conflicts_with_all = ["shared", "slots", "only_hold"])]
     pub once: Option<Duration>,
     /// What `elect` has too.
     #[command(flatten)]
@@ -168,6 +185,20 @@ pub struct ElectArgs {
     /// What `lock` has too.
     #[command(flatten)]
     pub hold: HoldArgs,
+}
+
+/// `conclave once`
+#[derive(Debug, Args)]
+pub struct OnceArgs {
+    /// The lock of `conclave lock --once`
+    #[arg(value_parser = name)]
+    pub name: Name,
+    /// Forget the last run: whoever comes next runs again. Waits until nobody holds the lock
+    #[arg(long)]
+    pub reset: bool,
+    /// Which engine, and where.
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// `conclave observe`
@@ -351,6 +382,16 @@ fn period(text: &str) -> Result<Duration, String> {
         return Err("a period is at least one second, e.g. 1h or 1d".into());
     }
     Ok(period)
+}
+
+/// How long a session lasts without news, unless `--ttl` says otherwise.
+const DEFAULT_TTL: Duration = Duration::from_secs(10);
+
+impl HoldArgs {
+    /// How long a session of an engine with servers lasts without news.
+    pub fn ttl_or_default(&self) -> Duration {
+        self.ttl.unwrap_or(DEFAULT_TTL)
+    }
 }
 
 impl LockArgs {

@@ -30,8 +30,7 @@
 //!   reaps the leader last. The guard has only the group's members to go by.
 //! - An error of [`run`] after the command's start drops the guard's pipe: the group is ended.
 //!
-//! Assumptions: Linux with `/proc`; no other thread, or one that blocks the same signals (they are
-//! blocked for the calling thread alone); SIGCHLD is not ignored. What leaves the group, by
+//! Assumptions: Linux with `/proc`; all threads block [`Signals`]. What leaves the group, by
 //! `setsid` or as a job of an interactive shell, is not ended: it keeps the lock only by the
 //! descriptor that it has inherited, and outlives a deadline.
 //!
@@ -58,6 +57,7 @@ mod deadline;
 mod group;
 mod guard;
 mod guard_process;
+mod jeopardy;
 mod loss;
 mod orders;
 mod signals;
@@ -67,9 +67,9 @@ mod terminal;
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use conclave_client::{BootTime, utc};
+use conclave_client::BootTime;
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -80,8 +80,9 @@ use group::{Group, Members, ending_signal};
 pub use guard::{Dismissed, GUARD_VARIABLE, GUARD_WORD, GuardLock};
 use guard::{Guard, Patience};
 pub use guard_process::guard_main;
+pub use jeopardy::Jeopardy;
 use loss::Ending;
-use signals::Signals;
+pub use signals::Signals;
 use spawn::{Start, spawn};
 use terminal::Terminal;
 
@@ -190,13 +191,12 @@ pub struct Finished {
     pub guard: Option<Dismissed>,
 }
 
-/// Runs the command of `job` to its end.
+/// Runs the command of `job` to its end. Every thread of this process has to block `signals`.
 ///
 /// # Errors
 ///
 /// When no guard or no process could be started. Whatever was started is ended by the guard.
-pub fn run(mut job: Job<'_>) -> io::Result<Finished> {
-    let signals = Signals::block()?;
+pub fn run(mut job: Job<'_>, signals: &mut Signals) -> io::Result<Finished> {
     if let Some(reason) = await_time_enough(&job) {
         say(&format!("lock lost: {reason}; the command is not started"));
         return Ok(Finished::without_command(Ended::LostBefore, Some(reason), None));
@@ -229,7 +229,7 @@ pub fn run(mut job: Job<'_>) -> io::Result<Finished> {
         has_terminal: false,
         lost: None,
         ending: None,
-        is_said_to_be_in_jeopardy: false,
+        jeopardy: Jeopardy::default(),
         leftovers: Members::of(group),
         are_leftovers_told: false,
     };
@@ -315,14 +315,14 @@ fn why_not_started(error: io::Error) -> io::Result<Ended> {
 struct Wrapper<'a> {
     job: Job<'a>,
     group: Group,
-    signals: Signals,
+    signals: &'a mut Signals,
     /// Found when the command first asks for it.
     terminal: Option<Terminal>,
     wants_terminal: bool,
     has_terminal: bool,
     lost: Option<String>,
     ending: Option<Ending>,
-    is_said_to_be_in_jeopardy: bool,
+    jeopardy: Jeopardy,
     leftovers: Members,
     are_leftovers_told: bool,
 }
@@ -414,7 +414,9 @@ impl Wrapper<'_> {
         if self.lost.is_none() && self.is_too_late(guard) {
             self.lost = Some(self.job.why_too_late());
         }
-        let Some(reason) = &self.lost else { return self.say_jeopardy() };
+        let Some(reason) = &self.lost else {
+            return self.jeopardy.tell(&self.job.title, self.job.watch);
+        };
         let patience = BootTime::now().plus(self.job.kill_after);
         let deadline = guard.deadline().map(|it| self.job.moments(it).kill);
         let kill_at = deadline.map_or(patience, |it| it.min(patience));
@@ -430,24 +432,6 @@ impl Wrapper<'_> {
         // The clock after the telling: the guard reads it before it looks for orders.
         let now = BootTime::now();
         guard_acts_at.is_some_and(|moment| moment <= now) || self.job.moments(deadline).warn <= now
-    }
-
-    fn say_jeopardy(&mut self) {
-        let is_in_jeopardy = self.job.watch.is_in_jeopardy();
-        if is_in_jeopardy == self.is_said_to_be_in_jeopardy {
-            return;
-        }
-        self.is_said_to_be_in_jeopardy = is_in_jeopardy;
-        let title = &self.job.title;
-        if !is_in_jeopardy {
-            return say(&format!("{title} is safe again: answered again"));
-        }
-        let until = self.job.watch.deadline().map_or_else(String::new, |deadline| {
-            let left = deadline.left();
-            let moment = utc(SystemTime::now() + left);
-            format!("; it is held until {moment}, in {:.1} s", left.as_secs_f64())
-        });
-        say(&format!("{title} in jeopardy: no answer{until}"));
     }
 
     fn on_signal(&mut self, signal: Signal, guard: &mut Guard<'_>) -> io::Result<()> {

@@ -51,42 +51,70 @@ impl Scene {
     }
 }
 
+/// Runs a scene that says by how much the command has outlived its deadline.
+///
+/// On a busy machine who has to kill is woken late, now and then. That is excused if it is a matter
+/// of a moment, and does not happen every time. Nobody is excused who does not kill, or too late as
+/// a rule.
+fn is_in_time(scene: impl Fn() -> Option<Duration>) {
+    const TRIES: u32 = 6;
+    for _ in 0..TRIES {
+        match scene() {
+            None => return,
+            Some(late) => assert!(late < TTL / 2, "the deadline is outlived by {late:?}"),
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    panic!("the deadline is outlived, {TRIES} times out of {TRIES}");
+}
+
+/// So that a moment of noise can pass.
+const BETWEEN_TRIES: Duration = Duration::from_secs(2);
+
 fn stop(wrapper: Pid) {
     send(wrapper, Signal::SIGSTOP);
     wait_until("the wrapper is stopped", || state(wrapper) == "T");
 }
 
-/// A guard that nobody tells of deadlines is found out by the same check.
 pub fn a_stopped_wrapper_does_not_outlive_its_deadline() {
-    for (on_lost, quiet) in [("term", false), ("kill", false), ("true", false), ("term", true)] {
-        let mut scene = Scene::new();
-        let mut deadline = scene.lasts(TTL);
-        let wrapper = scene.start_writer(Options { on_lost, quiet, ..LAPSING });
-        if !quiet {
-            deadline = scene.lasts(TTL);
+    for on_lost in ["term", "kill", "true"] {
+        is_in_time(|| {
+            let mut scene = Scene::new();
+            scene.lasts(TTL);
+            let wrapper = scene.start_writer(Options { on_lost, ..LAPSING });
+            let deadline = scene.lasts(TTL);
             // So long that the guard must have been told.
             std::thread::sleep(TTL / 4);
-        }
-        stop(wrapper);
-        let outlived = scene.outlived(deadline);
-        assert_eq!(outlived.is_some(), quiet, "--on-lost {on_lost}: by {outlived:?}");
-        if !quiet {
+            stop(wrapper);
+            let outlived = scene.outlived(deadline);
             assert!(!lives(scene.pid("child")));
             send(wrapper, Signal::SIGCONT);
             assert_eq!(scene.report(), "Signalled(9) lost=true lingers=false", "{on_lost}");
             assert!(scene.read("stderr").contains("lock lost: "), "{}", scene.read("stderr"));
-        }
+            outlived
+        });
     }
+}
+
+/// The check above finds out a guard that nobody tells of deadlines.
+pub fn who_is_not_told_of_a_deadline_outlives_it() {
+    let mut scene = Scene::new();
+    let deadline = scene.lasts(TTL);
+    let wrapper = scene.start_writer(Options { quiet: true, ..LAPSING });
+    stop(wrapper);
+    let outlived = scene.outlived(deadline);
+    assert!(outlived.is_some_and(|late| late >= TTL / 2), "{outlived:?}");
 }
 
 pub fn who_hears_nothing_ends_the_command_in_time() {
     for on_lost in ["term", "kill", "true"] {
-        let mut scene = Scene::new();
-        let deadline = scene.lasts(TTL);
-        scene.start_writer(Options { on_lost, ..LAPSING });
-        assert_eq!(scene.report(), "Signalled(9) lost=true lingers=false");
-        assert!(!deadline.is_past(), "{on_lost}: the wrapper itself has ended in time");
-        assert_eq!(scene.outlived(deadline), None, "{on_lost}");
+        is_in_time(|| {
+            let mut scene = Scene::new();
+            let deadline = scene.lasts(TTL);
+            scene.start_writer(Options { on_lost, ..LAPSING });
+            assert_eq!(scene.report(), "Signalled(9) lost=true lingers=false");
+            scene.outlived(deadline)
+        });
     }
 }
 
@@ -114,27 +142,32 @@ pub fn a_hook_is_run_before_the_deadline() {
 }
 
 pub fn a_killed_wrapper_does_not_outlive_its_deadline() {
-    let mut scene = Scene::new();
-    let deadline = scene.lasts(TTL);
-    // More patience than there is time.
-    let wrapper = scene.start_writer(Options { kill_after: TTL * 100, on_lost: "kill", ..LAPSING });
-    send(wrapper, Signal::SIGKILL);
-    assert_eq!(scene.report(), "");
-    assert_eq!(scene.outlived(deadline), None);
-    assert!(!lives(scene.pid("child")));
+    is_in_time(|| {
+        let mut scene = Scene::new();
+        let deadline = scene.lasts(TTL);
+        // More patience than there is time.
+        let options = Options { kill_after: TTL * 100, on_lost: "kill", ..LAPSING };
+        let wrapper = scene.start_writer(options);
+        send(wrapper, Signal::SIGKILL);
+        assert_eq!(scene.report(), "");
+        let outlived = scene.outlived(deadline);
+        assert!(!lives(scene.pid("child")));
+        outlived
+    });
 }
 
 pub fn a_new_guard_knows_the_deadline() {
-    let mut scene = Scene::new();
-    scene.lasts(TTL * 10);
-    let wrapper = scene.start_writer(LAPSING);
-    let first = guard_of(wrapper).unwrap();
-    let deadline = scene.lasts(TTL);
-    send(first, Signal::SIGKILL);
-    wait_until("there is another guard", || guard_of(wrapper).is_some_and(|new| new != first));
-    stop(wrapper);
-    assert!(!deadline.is_past(), "the machine is too slow for this test");
-    assert_eq!(scene.outlived(deadline), None);
+    is_in_time(|| {
+        let mut scene = Scene::new();
+        scene.lasts(TTL * 10);
+        let wrapper = scene.start_writer(LAPSING);
+        let first = guard_of(wrapper).unwrap();
+        let deadline = scene.lasts(TTL);
+        send(first, Signal::SIGKILL);
+        wait_until("there is another guard", || guard_of(wrapper).is_some_and(|new| new != first));
+        stop(wrapper);
+        scene.outlived(deadline)
+    });
 }
 
 pub fn a_deadline_that_moves_keeps_the_command_alive() {
@@ -158,7 +191,8 @@ pub fn a_deadline_that_is_told_too_late_is_a_loss() {
     let deadline = scene.lasts(TTL);
     let wrapper = scene.start_writer(LAPSING);
     stop(wrapper);
-    assert_eq!(scene.outlived(deadline), None);
+    wait_until("the guard has ended it", || !lives(scene.pid("child")));
+    assert!(deadline.plus(TTL) > BootTime::now());
     scene.lasts(TTL * 10);
     send(wrapper, Signal::SIGCONT);
     assert_eq!(scene.report(), "Signalled(9) lost=true lingers=false");
@@ -166,17 +200,20 @@ pub fn a_deadline_that_is_told_too_late_is_a_loss() {
 
 /// Ctrl-Z. The command is stopped too, and is ended all the same.
 pub fn who_is_stopped_is_told_when_the_lock_lapses() {
-    let mut scene = Scene::new();
-    let deadline = scene.lasts(TTL);
-    let wrapper = scene.start_writer(LAPSING);
-    send(wrapper, Signal::SIGTSTP);
-    wait_until("the wrapper is stopped", || state(wrapper) == "T");
-    let said = scene.read("stderr");
-    assert!(said.starts_with("conclave: stopped; lock test lapses in "), "{said}");
-    assert_eq!(scene.outlived(deadline), None);
-    assert!(!lives(scene.pid("child")));
-    send(wrapper, Signal::SIGCONT);
-    assert_eq!(scene.report(), "Signalled(9) lost=true lingers=false");
+    is_in_time(|| {
+        let mut scene = Scene::new();
+        let deadline = scene.lasts(TTL);
+        let wrapper = scene.start_writer(LAPSING);
+        send(wrapper, Signal::SIGTSTP);
+        wait_until("the wrapper is stopped", || state(wrapper) == "T");
+        let said = scene.read("stderr");
+        assert!(said.starts_with("conclave: stopped; lock test lapses in "), "{said}");
+        let outlived = scene.outlived(deadline);
+        assert!(!lives(scene.pid("child")));
+        send(wrapper, Signal::SIGCONT);
+        assert_eq!(scene.report(), "Signalled(9) lost=true lingers=false");
+        outlived
+    });
 }
 
 pub fn jeopardy_and_its_end_are_said_once() {
@@ -233,20 +270,23 @@ pub fn the_wrapper_stays_for_who_lingers_without_a_descriptor() {
 
 pub fn who_lingers_does_not_outlive_the_deadline() {
     for is_stopped in [false, true] {
-        let mut scene = Scene::new();
-        let deadline = scene.lasts(TTL);
-        let program = std::env::current_exe().unwrap();
-        let script = format!("{} {WRITER_WORD} & exit 6", program.display());
-        let wrapper = scene.start_shell(LAPSING, &script);
-        wait_until("it lingers", || scene.read("stderr").contains("stays held"));
-        if is_stopped {
-            stop(wrapper);
-        }
-        assert_eq!(scene.outlived(deadline), None);
-        assert!(!lives(scene.pid("child")));
-        if is_stopped {
-            send(wrapper, Signal::SIGCONT);
-        }
-        assert_eq!(scene.report(), "Exited(6) lost=true lingers=false");
+        is_in_time(|| {
+            let mut scene = Scene::new();
+            let deadline = scene.lasts(TTL);
+            let program = std::env::current_exe().unwrap();
+            let script = format!("{} {WRITER_WORD} & exit 6", program.display());
+            let wrapper = scene.start_shell(LAPSING, &script);
+            wait_until("it lingers", || scene.read("stderr").contains("stays held"));
+            if is_stopped {
+                stop(wrapper);
+            }
+            let outlived = scene.outlived(deadline);
+            assert!(!lives(scene.pid("child")));
+            if is_stopped {
+                send(wrapper, Signal::SIGCONT);
+            }
+            assert_eq!(scene.report(), "Exited(6) lost=true lingers=false");
+            outlived
+        });
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use conclave_cli::wrapper::{Job, Leftovers, LockWatch, OnLost, run};
+use conclave_cli::wrapper::{Job, Leftovers, LockWatch, OnLost, Signals, run};
 use conclave_client::BootTime;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -80,7 +80,7 @@ pub fn wrapper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
     let lock = File::options().write(true).open(directory.join("lock")).unwrap();
     assert!(try_lock(&lock), "the lock is taken");
-    let finished = run(Job {
+    let job = Job {
         command,
         title: "lock test".to_owned(),
         lock: has("descriptor").then(|| lock.as_fd()),
@@ -95,8 +95,8 @@ pub fn wrapper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
             hook => OnLost::Run(hook.to_owned()),
         },
         kill_after,
-    })
-    .unwrap();
+    };
+    let finished = run(job, &mut Signals::block().unwrap()).unwrap();
     let report = format!("{:?} lost={} lingers={}", finished.ended, finished.lost.is_some(), {
         finished.lingers
     });
