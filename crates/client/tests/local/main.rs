@@ -1,6 +1,7 @@
 //! The engine `local`, within one process: order, modes, fences, cancelling, loss.
 
 mod races;
+mod several;
 
 use std::num::NonZeroU32;
 use std::os::unix::fs::FileExt;
