@@ -133,6 +133,12 @@ impl Local {
     pub fn directory(&self) -> &Path {
         self.inner.directory.path()
     }
+
+    /// Whether the state is in memory (tmpfs, as `/dev/shm` and `/run` are): a restart of the
+    /// machine then takes fences back and forgets recorded values.
+    pub fn is_volatile(&self) -> bool {
+        self.inner.directory.is_volatile()
+    }
 }
 
 impl Engine for Local {

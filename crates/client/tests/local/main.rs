@@ -1,5 +1,6 @@
 //! The engine `local`, within one process: order, modes, fences, cancelling, loss.
 
+mod directory;
 mod races;
 mod several;
 
