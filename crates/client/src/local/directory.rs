@@ -116,6 +116,10 @@ impl Directory {
     /// makes sure that it survives a loss of power.
     pub fn create(&self, resource: &Resource, boot: BootId) -> Result<(), Error> {
         let path = self.file_of(resource);
+        if path.exists() {
+            // Of many who found none, the first has done it.
+            return Ok(());
+        }
         let doing = || format!("cannot create {}", path.display());
         let made = (|| {
             let mut options = File::options();
