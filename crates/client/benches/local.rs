@@ -22,6 +22,7 @@ fn main() {
     let directory = tempfile::tempdir().expect("a directory for temporary files");
     uncontended(directory.path());
     handoffs(directory.path());
+    crowds(directory.path());
     names(directory.path());
 }
 
@@ -117,6 +118,47 @@ fn handoffs(directory: &Path) {
         let rate = f64::from(workers * EACH) / time.as_secs_f64();
         println!("  {workers:>2} workers {rate:>8.0}");
     }
+}
+
+/// Many tasks of one process wait for one lock: how long each takes to pass it on, and what they
+/// cost while they wait.
+fn crowds(directory: &Path) {
+    println!("one lock passed on within a crowd of tasks of one process");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    for tasks in [8_usize, 200, 800] {
+        let client = Client::new(Local::open(directory).expect("the engine"));
+        let each = || async { drop(client.lock("crowd").await.expect("a lock")) };
+        let (time, threads, descriptors) = runtime.block_on(async {
+            let first = client.lock("crowd").await.expect("a lock");
+            let mut all: Vec<_> = (0..tasks).map(|_| Box::pin(each())).collect();
+            // All in the queue before the first one lets go.
+            std::future::poll_fn(|context| {
+                let waiting = all
+                    .iter_mut()
+                    .filter_map(|it| it.as_mut().poll(context).is_pending().then_some(()));
+                assert_eq!(waiting.count(), tasks, "they all wait");
+                std::task::Poll::Ready(())
+            })
+            .await;
+            let (threads, descriptors) = (count("task"), count("fd"));
+            let start = Instant::now();
+            drop(first);
+            for task in all {
+                task.await;
+            }
+            (start.elapsed(), threads, descriptors)
+        });
+        let each = time / u32::try_from(tasks).expect("a small number");
+        println!(
+            "  {tasks:>3} tasks: {each:>7.1?} each, {threads} threads and {descriptors} \
+             descriptors while they wait"
+        );
+    }
+}
+
+/// How many threads or descriptors this process has.
+fn count(what: &str) -> usize {
+    std::fs::read_dir(format!("/proc/self/{what}")).expect("this process").count()
 }
 
 /// Many locks held at once.

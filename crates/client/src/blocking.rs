@@ -170,11 +170,37 @@ impl Client {
     ///
     /// # Errors
     /// As there.
-    pub fn lock_all<R>(&self, requests: impl IntoIterator<Item = R>) -> Result<crate::Guards, Error>
+    pub fn lock_all<R>(&self, requests: impl IntoIterator<Item = R>) -> Result<Guards, Error>
     where
         R: TryInto<Request, Error: Into<Error>>,
     {
-        self.runtime.block_on(self.inner.lock_all(requests))
+        self.guards(self.inner.lock_all(requests))
+    }
+
+    /// See [`Client::try_lock_all`](crate::Client::try_lock_all).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_lock_all<R>(&self, requests: impl IntoIterator<Item = R>) -> Result<Guards, Error>
+    where
+        R: TryInto<Request, Error: Into<Error>>,
+    {
+        self.guards(self.inner.try_lock_all(requests))
+    }
+
+    /// See [`Client::lock_all_timeout`](crate::Client::lock_all_timeout).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn lock_all_timeout<R>(
+        &self,
+        requests: impl IntoIterator<Item = R>,
+        limit: Duration,
+    ) -> Result<Guards, Error>
+    where
+        R: TryInto<Request, Error: Into<Error>>,
+    {
+        self.guards(self.inner.lock_all_timeout(requests, limit))
     }
 
     /// See [`Client::campaign`](crate::Client::campaign).
@@ -247,6 +273,14 @@ impl Client {
         let inner = self.runtime.block_on(future)?;
         Ok(Guard { runtime: Arc::clone(&self.runtime), inner })
     }
+
+    fn guards(
+        &self,
+        future: impl Future<Output = Result<crate::Guards, Error>>,
+    ) -> Result<Guards, Error> {
+        let inner = self.runtime.block_on(future)?;
+        Ok(Guards { runtime: Arc::clone(&self.runtime), inner })
+    }
 }
 
 impl Guard {
@@ -281,6 +315,11 @@ impl Deref for Guard {
 }
 
 impl Guards {
+    /// See [`Guards::lost`](crate::Guards::lost).
+    pub fn wait_lost(&self) -> Loss {
+        self.runtime.block_on(self.inner.lost())
+    }
+
     /// See [`Guards::release`](crate::Guards::release).
     ///
     /// # Errors

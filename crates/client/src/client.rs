@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    Engine, Error, Guard, Guards, Kind, Leadership, Mode, Name, Observer, Patience, Request,
-    Resource, Status,
+    BootTime, Engine, Error, Guard, Guards, Kind, Leadership, Mode, Name, Observer, Patience,
+    Request, Resource, Status,
 };
 
 /// The way to locks and leaders. Cheap to clone; all clones share one engine.
@@ -104,15 +104,65 @@ impl Client {
     where
         R: TryInto<Request, Error: Into<Error>>,
     {
+        self.acquire_all(requests, Patience::Forever).await
+    }
+
+    /// Takes several locks if all of them are free.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if one is not; otherwise as [`lock_all`](Self::lock_all). What was taken is
+    /// let go, the last one first.
+    pub async fn try_lock_all<R>(
+        &self,
+        requests: impl IntoIterator<Item = R>,
+    ) -> Result<Guards, Error>
+    where
+        R: TryInto<Request, Error: Into<Error>>,
+    {
+        self.acquire_all(requests, Patience::AtMost(Duration::ZERO)).await
+    }
+
+    /// Waits for several locks, but not longer than `limit` for all of them together.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`] with the name of the one that did not become free; otherwise as
+    /// [`lock_all`](Self::lock_all). What was taken is let go, the last one first.
+    pub async fn lock_all_timeout<R>(
+        &self,
+        requests: impl IntoIterator<Item = R>,
+        limit: Duration,
+    ) -> Result<Guards, Error>
+    where
+        R: TryInto<Request, Error: Into<Error>>,
+    {
+        self.acquire_all(requests, Patience::AtMost(limit)).await
+    }
+
+    async fn acquire_all<R>(
+        &self,
+        requests: impl IntoIterator<Item = R>,
+        patience: Patience,
+    ) -> Result<Guards, Error>
+    where
+        R: TryInto<Request, Error: Into<Error>>,
+    {
         let requests = requests.into_iter().map(|it| it.try_into().map_err(Into::into));
         let mut requests: Vec<Request> = requests.collect::<Result<_, _>>()?;
         requests.sort_by(|a, b| a.resource.cmp(&b.resource));
         if let Some(pair) = requests.windows(2).find(|pair| pair[0].resource == pair[1].resource) {
             return Err(Error::Twice(pair[0].resource.clone()));
         }
+        let start = BootTime::now();
         let mut guards = Guards::default();
         for request in &requests {
-            guards.push(self.acquire_request(request, Patience::Forever).await?);
+            let left = match patience {
+                Patience::Forever => Patience::Forever,
+                Patience::AtMost(limit) => {
+                    Patience::AtMost(limit.saturating_sub(BootTime::now().since(start)))
+                }
+            };
+            let acquired = self.acquire_request(request, left).await;
+            guards.push(acquired.map_err(|error| of_all(error, patience))?);
         }
         Ok(guards)
     }
@@ -182,6 +232,18 @@ impl Client {
     ) -> Result<Guard, Error> {
         let hold = self.engine.acquire(request, patience).await?;
         Ok(Guard::new(request.resource.clone(), hold))
+    }
+}
+
+/// The error of one request, as that of all of them: what counts is the time that all had. With none
+/// left, a request is merely tried, and is refused as one that never wanted to wait.
+fn of_all(error: Error, patience: Patience) -> Error {
+    match (error, patience) {
+        (
+            Error::TimedOut { resource, .. } | Error::Busy { resource, .. },
+            Patience::AtMost(limit),
+        ) if !limit.is_zero() => Error::TimedOut { resource, waited: limit },
+        (error, _) => error,
     }
 }
 

@@ -32,6 +32,9 @@ const LONG: Duration = Duration::from_secs(120);
 /// Nothing stops for so long: all its threads sleep.
 const QUIET: Duration = Duration::from_millis(30);
 
+/// Long enough to see who is in the queue, unless somebody is stopped where nobody can get in.
+const LOOK: Duration = Duration::from_millis(25);
+
 /// Fewer than that, and the test would not test what it says.
 const POINTS_MIN: usize = 20;
 
@@ -341,7 +344,7 @@ impl World {
         let resource = self.script.resource(name);
         for _ in 0..5 {
             let look = self.client.inspect(&resource);
-            let look = async { tokio::time::timeout(Duration::from_millis(2), look).await };
+            let look = async { tokio::time::timeout(LOOK, look).await };
             let Ok(status) = self.runtime.block_on(look) else { continue };
             if status.unwrap().waiters.iter().any(|it| it.owner.label == "behind") {
                 self.queued += 1;

@@ -1,18 +1,24 @@
 //! From a request to a hold: a place in the queue, and what to do until it is one's turn.
+//!
+//! No open file is kept while a task waits for anything, but for the one that keeps it in the queue,
+//! which is shared by all of this engine who wait for the same; see [`lines`](super::lines).
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 use super::Inner;
-use super::enter::{Backoff, enter, in_guard};
-use super::file::{Critical, LockFile, Step, Terms, Ticket};
+use super::enter::{Backoff, Deadline, try_enter};
+use super::file::{LockFile, Obstacle, Step, Terms, Ticket};
 use super::held::Held;
 use super::kernel::{Access, TicketBytes};
-use crate::threads::blocking;
-use crate::{Error, Fence, Hold, Patience, Request};
+use super::lines::Sleep;
+use crate::{Error, Hold, Patience, Request};
+
+/// Who waits for one of many slots sleeps on so many of their holders, by a thread each. If another
+/// one lets go, it hears of that from its own process, or when the watch looks.
+const SLEEPS_MAX: usize = 8;
 
 /// Waits for a lock and takes it.
 pub async fn acquire(
@@ -20,42 +26,45 @@ pub async fn acquire(
     request: &Request,
     patience: Patience,
 ) -> Result<Box<dyn Hold>, Error> {
-    let (deadline, may_wait) = match patience {
-        Patience::Forever => (None, true),
-        Patience::AtMost(limit) => (Instant::now().checked_add(limit), !limit.is_zero()),
-    };
-    let timed_out = || Error::TimedOut {
-        resource: request.resource.clone(),
-        waited: match patience {
-            Patience::AtMost(limit) => limit,
-            Patience::Forever => Duration::MAX,
-        },
-    };
-    let arrived = arrive(inner, request, may_wait, deadline).await?;
-    let mut place = match arrived {
-        Progress::Granted(place, fence) => return Ok(place.hold(fence)),
+    let may_wait = patience != Patience::AtMost(std::time::Duration::ZERO);
+    let deadline = Deadline::of(patience);
+    let mut place = match arrive(inner, request, may_wait, deadline).await? {
+        Progress::Granted(held) => return Ok(held),
         Progress::Waits(place) => place,
     };
-    let bell = Arc::new(Notify::new());
-    inner.watch.add_waiter(&bell);
-    inner.watch.start(&inner.directory);
+    let alarm = deadline.map(|it| inner.timer.ring_at(it.at(), &place.bell));
+    let _alarm = alarm.transpose()?;
+    inner.watch.start(&inner.directory, &inner.lines);
     loop {
-        for byte in std::mem::take(&mut place.obstacles) {
-            inner.sleepers.listen(place.file(), byte, &bell)?;
+        place.sleep_on_obstacles()?;
+        place.bell.notified().await;
+        if let Some(deadline) = deadline.filter(|it| it.is_past()) {
+            return Err(deadline.error(&request.resource));
         }
-        match deadline {
-            None => bell.notified().await,
-            Some(deadline) => {
-                let woken = tokio::time::timeout_at(deadline, bell.notified()).await;
-                woken.map_err(|_| timed_out())?;
-            }
-        }
-        let advanced = advance(place, request, deadline).await?;
-        place = match advanced {
-            Progress::Granted(place, fence) => return Ok(place.hold(fence)),
+        place = match advance(place, request, deadline).await? {
+            Progress::Granted(held) => return Ok(held),
             Progress::Waits(place) => place,
         };
     }
+}
+
+/// How far a request came.
+enum Progress {
+    Granted(Box<Held>),
+    Waits(Place),
+}
+
+/// What became of one try.
+enum Attempt<T> {
+    Done(T),
+    /// The guard is taken: later.
+    Occupied,
+    /// To be tried again by a thread that may block for a sync.
+    NeedsSync,
+    /// There is no state yet.
+    NoState,
+    /// Somebody removed the state and others may already use a new one: so must we.
+    Removed,
 }
 
 /// Enters the queue.
@@ -63,135 +72,241 @@ async fn arrive(
     inner: &Arc<Inner>,
     request: &Request,
     may_wait: bool,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
 ) -> Result<Progress, Error> {
     let mut backoff = Backoff::until(deadline);
+    let mut terms = inner.terms(may_wait, false);
     loop {
-        let Some(file) = inner.check_out(&request.resource)? else {
-            let (inner, resource) = (Arc::clone(inner), request.resource.clone());
-            blocking(move || inner.directory.create(&resource, inner.boot)).await?;
-            continue;
+        let attempt = if terms.may_sync {
+            let (own, request) = (Arc::clone(inner), request.clone());
+            inner.helpers.run(move || try_to_arrive(&own, &request, terms)).await?
+        } else {
+            try_to_arrive(inner, request, terms)?
         };
-        let terms = inner.terms(may_wait, false);
-        // Beyond this point the file may have a ticket: whoever drops the place gives it back.
-        let mut place = Place::new(inner, file);
-        let owner = inner.applicant(request, place.file());
-        let arrive = |critical: &mut Critical<'_>| critical.arrive(request, &owner, terms);
-        let mut step = enter(place.file(), Access::Write, &mut backoff, arrive).await?;
-        if matches!(step, Step::NeedsSync) {
-            let request = request.clone();
-            let terms = Terms { may_sync: true, ..terms };
-            (place, step) = blocking(move || {
-                let owner = place.inner.applicant(&request, place.file());
-                let arrive = |critical: &mut Critical<'_>| critical.arrive(&request, &owner, terms);
-                let step = in_guard(place.file(), Access::Write, arrive)?;
-                Ok((place, step))
-            })
-            .await?;
-        }
-        // Somebody removed the state and others may already use a new one: so must we. (Looked at
-        // after the ticket was taken, so that the watch sees whatever comes later.)
-        if !place.file().is_in_place() {
-            place.discard();
-            continue;
-        }
-        match step {
-            Step::Busy(holders) => {
-                let resource = request.resource.clone();
-                return Err(Error::Busy { resource, holders });
+        match attempt {
+            Attempt::Done(progress) => return Ok(progress),
+            Attempt::Removed => {}
+            Attempt::NeedsSync => terms.may_sync = true,
+            Attempt::NoState => {
+                let (own, resource) = (Arc::clone(inner), request.resource.clone());
+                let create = move || own.directory.create(&resource, own.boot);
+                inner.helpers.run(create).await?;
             }
-            step => return Ok(place.progress(step)),
+            Attempt::Occupied => inner.pause(&request.resource, &mut backoff).await?,
         }
     }
+}
+
+fn try_to_arrive(
+    inner: &Arc<Inner>,
+    request: &Request,
+    terms: Terms,
+) -> Result<Attempt<Progress>, Error> {
+    let Some(file) = inner.check_out(&request.resource)? else { return Ok(Attempt::NoState) };
+    let shared = inner.lines.keeper(&file);
+    let step = {
+        let Some(mut critical) = try_enter(&file, Access::Write)? else {
+            inner.check_in(file);
+            return Ok(Attempt::Occupied);
+        };
+        let owner = inner.applicant(request, &file);
+        // If this fails half way, the file is closed, and with it all that it locked.
+        critical.arrive(request, &owner, terms, shared.as_deref().unwrap_or(&file))?
+    };
+    // Looked at after the ticket was taken, so that the watch sees whatever comes later.
+    let is_in_place = file.is_in_place();
+    Ok(Attempt::Done(match step {
+        Step::Granted(..) if !is_in_place => return Ok(Attempt::Removed),
+        Step::Granted(ticket, fence) => {
+            Progress::Granted(Box::new(Held::new(inner, file, ticket, fence)))
+        }
+        Step::Waits(ticket, obstacle) => {
+            // The first who waits brings the file that keeps all of them.
+            let keeper = match shared {
+                None => Arc::new(file),
+                Some(shared) => {
+                    inner.check_in(file);
+                    shared
+                }
+            };
+            let place = Place::new(inner, keeper, ticket, request, obstacle);
+            if !is_in_place {
+                place.discard();
+                return Ok(Attempt::Removed);
+            }
+            Progress::Waits(place)
+        }
+        _ if !is_in_place => return Ok(Attempt::Removed),
+        Step::NeedsSync => {
+            inner.check_in(file);
+            return Ok(Attempt::NeedsSync);
+        }
+        Step::Busy(holders) => {
+            inner.check_in(file);
+            return Err(Error::Busy { resource: request.resource.clone(), holders });
+        }
+    }))
 }
 
 /// A waiter looks whether it is its turn.
 async fn advance(
     mut place: Place,
     request: &Request,
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
 ) -> Result<Progress, Error> {
-    if !place.file().is_in_place() {
-        // The queue that we were in is no more.
-        let doing = format!("cannot wait for {} any longer", request.resource);
-        let cause = std::io::Error::other("its state file was removed or replaced");
-        return Err(Error::io(doing, cause));
-    }
-    let (ticket, since) = (place.ticket, SystemTime::now());
-    let terms = place.inner.terms(true, false);
+    let inner = Arc::clone(&place.inner);
     let mut backoff = Backoff::until(deadline);
-    let advance = |critical: &mut Critical<'_>| critical.advance(ticket, request, since, terms);
-    let mut step = enter(place.file(), Access::Write, &mut backoff, advance).await?;
-    if matches!(step, Step::NeedsSync) {
-        let (request, terms) = (request.clone(), Terms { may_sync: true, ..terms });
-        (place, step) = blocking(move || {
-            let advance =
-                |critical: &mut Critical<'_>| critical.advance(ticket, &request, since, terms);
-            let step = in_guard(place.file(), Access::Write, advance)?;
-            Ok((place, step))
-        })
-        .await?;
+    let mut terms = inner.terms(true, false);
+    loop {
+        let attempt;
+        if terms.may_sync {
+            let request = request.clone();
+            (place, attempt) = inner
+                .helpers
+                .run(move || {
+                    let attempt = place.try_to_advance(&request, terms)?;
+                    Ok((place, attempt))
+                })
+                .await?;
+        } else {
+            attempt = place.try_to_advance(request, terms)?;
+        }
+        match attempt {
+            Attempt::Done(Some(held)) => return Ok(Progress::Granted(held)),
+            Attempt::Done(None) => return Ok(Progress::Waits(place)),
+            Attempt::NeedsSync => terms.may_sync = true,
+            Attempt::Occupied => inner.pause(&request.resource, &mut backoff).await?,
+            Attempt::NoState | Attempt::Removed => {
+                // The queue that we were in is no more.
+                let doing = format!("cannot wait for {} any longer", request.resource);
+                let cause = std::io::Error::other("its state file was removed or replaced");
+                return Err(Error::io(doing, cause));
+            }
+        }
     }
-    Ok(place.progress(step))
 }
 
-/// A place in the queue, or on the way there. Dropping it lets go of whatever it has locked.
+/// A place in the queue. Dropping it leaves.
 struct Place {
     inner: Arc<Inner>,
-    /// `None` only when it is being dropped.
-    file: Option<LockFile>,
+    /// The open file that keeps it. `None` only when it is being dropped.
+    keeper: Option<Arc<LockFile>>,
     ticket: Ticket,
-    /// What to sleep on, while it is not its turn.
-    obstacles: Vec<TicketBytes>,
-}
-
-/// What became of a request.
-enum Progress {
-    Granted(Place, Fence),
-    Waits(Place),
+    obstacle: Obstacle,
+    /// Rung when it is time to look again.
+    bell: Arc<Notify>,
+    /// Whether it became a hold, and has nothing to leave.
+    is_over: bool,
 }
 
 impl Place {
-    fn new(inner: &Arc<Inner>, file: LockFile) -> Self {
-        let ticket = Ticket { number: 0, index: 0 };
-        Self { inner: Arc::clone(inner), file: Some(file), ticket, obstacles: Vec::new() }
+    fn new(
+        inner: &Arc<Inner>,
+        keeper: Arc<LockFile>,
+        ticket: Ticket,
+        request: &Request,
+        obstacle: Obstacle,
+    ) -> Self {
+        let bell = Arc::new(Notify::new());
+        inner.lines.join(&keeper, ticket, request.mode, &bell);
+        let (inner, keeper) = (Arc::clone(inner), Some(keeper));
+        Self { inner, keeper, ticket, obstacle, bell, is_over: false }
     }
 
-    fn file(&self) -> &LockFile {
-        self.file.as_ref().expect("a place has its file until it is dropped")
+    fn keeper(&self) -> &LockFile {
+        self.keeper.as_ref().expect("a place has its keeper until it is dropped")
     }
 
-    fn progress(mut self, step: Step) -> Progress {
-        match step {
-            Step::Granted(ticket, fence) => {
-                self.ticket = ticket;
-                Progress::Granted(self, fence)
+    /// Sees to it that the bell rings when the one in its way is gone.
+    fn sleep_on_obstacles(&self) -> Result<(), Error> {
+        let (inner, file, own) = (&self.inner, self.keeper(), self.ticket.number);
+        if !inner.lines.is_front(file.identity(), own) {
+            return Ok(());
+        }
+        match &self.obstacle {
+            Obstacle::Waiter(ticket, process) => {
+                inner.lines.sleeps(file.identity(), own, Sleep::Behind(*process));
+                inner.sleepers.listen(file, TicketBytes::Waiting(*ticket), &self.bell)
             }
-            Step::Waits(ticket, obstacles) => {
-                self.ticket = ticket;
-                self.obstacles = obstacles;
-                Progress::Waits(self)
+            Obstacle::Holders(tickets) => {
+                let others = tickets.iter().filter(|it| !inner.lines.holds(file.identity(), **it));
+                let others: Vec<u64> = others.copied().collect();
+                let is_sound = others.len() <= SLEEPS_MAX;
+                let sleep = if is_sound { Sleep::Sound } else { Sleep::Restless };
+                inner.lines.sleeps(file.identity(), own, sleep);
+                for ticket in others.into_iter().take(SLEEPS_MAX) {
+                    inner.sleepers.listen(file, TicketBytes::Alive(ticket), &self.bell)?;
+                }
+                Ok(())
             }
-            Step::Busy(_) | Step::NeedsSync => unreachable!("dealt with by those who asked"),
         }
     }
 
-    /// Closes the file instead of keeping it.
-    fn discard(mut self) {
-        self.file = None;
+    /// Whether it holds now; if not, it knows what to sleep on.
+    fn try_to_advance(
+        &mut self,
+        request: &Request,
+        terms: Terms,
+    ) -> Result<Attempt<Option<Box<Held>>>, Error> {
+        let keeper = self.keeper();
+        if !keeper.is_in_place() {
+            return Ok(Attempt::Removed);
+        }
+        let Some(file) = self.inner.check_out(&request.resource)? else {
+            return Ok(Attempt::NoState);
+        };
+        if file.identity() != keeper.identity() {
+            // An idle one of a state that was removed before, or the state was removed just now.
+            return Ok(Attempt::Occupied);
+        }
+        let step = {
+            let Some(mut critical) = try_enter(&file, Access::Write)? else {
+                self.inner.check_in(file);
+                return Ok(Attempt::Occupied);
+            };
+            critical.advance(self.ticket, request, SystemTime::now(), terms, keeper)
+        };
+        Ok(match step? {
+            Step::Granted(ticket, fence) => {
+                self.is_over = true;
+                let held = Held::new(&self.inner, file, ticket, fence);
+                Attempt::Done(Some(Box::new(held)))
+            }
+            Step::Waits(_, obstacle) => {
+                self.obstacle = obstacle;
+                self.inner.check_in(file);
+                Attempt::Done(None)
+            }
+            Step::NeedsSync => {
+                self.inner.check_in(file);
+                Attempt::NeedsSync
+            }
+            Step::Busy(_) => unreachable!("who waits does not mind to wait"),
+        })
     }
 
-    fn hold(mut self, fence: Fence) -> Box<dyn Hold> {
-        let file = self.file.take().expect("a place has its file until it is dropped");
-        Box::new(Held::new(&self.inner, file, self.ticket, fence))
+    /// Leaves, and closes the file instead of keeping it.
+    fn discard(mut self) {
+        if let Some(keeper) = self.keeper.take() {
+            self.leave(&keeper);
+        }
+    }
+
+    fn leave(&self, keeper: &LockFile) {
+        if !self.is_over {
+            // Unlocking what is locked cannot fail, but after a fork, when it is not ours to unlock.
+            let _ = keeper.stop_waiting(self.ticket.number);
+            self.inner.lines.leave(keeper.identity(), self.ticket.number);
+        }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // A file that cannot be unlocked is closed instead, which unlocks it too.
-        let ticket = self.ticket.number;
-        if let Some(file) = self.file.take().filter(|file| file.release_ticket(ticket).is_ok()) {
+        let Some(keeper) = self.keeper.take() else { return };
+        self.leave(&keeper);
+        // Of several who leave at once exactly one is the last.
+        if let Some(file) = Arc::into_inner(keeper).filter(|it| it.check_process().is_ok()) {
             self.inner.check_in(file);
         }
     }

@@ -25,32 +25,31 @@ const AUDIT: &str = "audit.log";
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
+    is_volatile: bool,
 }
 
 impl Directory {
     /// Uses `path`, and creates it if need be.
     pub fn open(path: &Path, allow_network: bool) -> Result<Self, Error> {
         let doing = || format!("cannot use the directory {}", path.display());
-        let create = || DirBuilder::new().recursive(true).mode(0o700).create(path);
         let missing = path.ancestors().take_while(|it| !it.is_dir() && *it != Path::new(""));
-        let missing = missing.count();
-        if missing > 0 {
-            create().map_err(|error| Error::io(doing(), error))?;
+        let missing: Vec<&Path> = missing.collect();
+        if !missing.is_empty() {
+            create(&missing).map_err(|error| Error::io(doing(), error))?;
         }
         let path = path.canonicalize().map_err(|error| Error::io(doing(), error))?;
         // What is synced in a directory is lost if the directory itself is.
-        for parent in path.ancestors().skip(1).take(missing) {
+        for parent in path.ancestors().skip(1).take(missing.len()) {
             if let Ok(parent) = File::open(parent) {
                 parent.sync_all().map_err(|error| Error::io(doing(), error))?;
             }
         }
-        if !allow_network {
-            let found = statfs(&path).map_err(|errno| Error::io(doing(), errno))?;
-            if let Some(file_system) = network_file_system(found.filesystem_type().0) {
-                return Err(Error::NetworkFileSystem { path, file_system });
-            }
+        let found = statfs(&path).map_err(|errno| Error::io(doing(), errno))?;
+        let magic = found.filesystem_type().0;
+        if let Some(file_system) = network_file_system(magic).filter(|_| !allow_network) {
+            return Err(Error::NetworkFileSystem { path, file_system });
         }
-        Ok(Self { path })
+        Ok(Self { path, is_volatile: is_volatile(magic) })
     }
 
     /// The directory of this user.
@@ -71,6 +70,11 @@ impl Directory {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether a restart of the machine loses all that is in it.
+    pub fn is_volatile(&self) -> bool {
+        self.is_volatile
     }
 
     /// The state file of a resource. A beginning for people to recognise, then a digest that tells
@@ -112,6 +116,10 @@ impl Directory {
     /// makes sure that it survives a loss of power.
     pub fn create(&self, resource: &Resource, boot: BootId) -> Result<(), Error> {
         let path = self.file_of(resource);
+        if path.exists() {
+            // Of many who found none, the first has done it.
+            return Ok(());
+        }
         let doing = || format!("cannot create {}", path.display());
         let made = (|| {
             let mut options = File::options();
@@ -151,24 +159,60 @@ impl Directory {
     /// Adds a line to the audit log, on disk before this returns.
     pub fn audit(&self, line: &str) -> Result<(), Error> {
         let path = self.path.join(AUDIT);
+        let doing = || format!("cannot write {}", path.display());
+        let mut options = File::options();
+        // As with state files: neither a link nor a pipe that somebody put there.
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        options.append(true).create(true).custom_flags(flags).mode(0o666);
+        let is_new = !path.exists();
+        let no_file = || Error::Damaged { path: path.clone(), what: "it is not a regular file" };
+        let mut file = options.open(&path).map_err(|error| {
+            // What a pipe without readers says, or a socket.
+            let is_odd = error.raw_os_error() == Some(libc::ENXIO);
+            if is_odd { no_file() } else { Error::io(doing(), error) }
+        })?;
+        if !file.metadata().map_err(|error| Error::io(doing(), error))?.is_file() {
+            return Err(no_file());
+        }
         let written = (|| {
-            let mut options = File::options();
-            options.append(true).create(true).custom_flags(libc::O_NOFOLLOW).mode(0o666);
-            let is_new = !path.exists();
-            let mut file = options.open(&path)?;
             if is_new {
                 self.admit_as_the_directory_does(&file)?;
             }
             file.write_all(format!("{line}\n").as_bytes())?;
             file.sync_all()
         })();
-        written.map_err(|error| Error::io(format!("cannot write {}", path.display()), error))
+        written.map_err(|error| Error::io(doing(), error))
     }
 
     /// How long the audit log is.
     pub fn audit_length(&self) -> u64 {
         std::fs::metadata(self.path.join(AUDIT)).map_or(0, |it| it.len())
     }
+}
+
+/// Creates directories, given from the innermost to the outermost. Root in somebody's home must not
+/// shut its owner out: what it creates there belongs to whom the next existing directory belongs to.
+fn create(missing: &[&Path]) -> io::Result<()> {
+    let outermost = missing.last().and_then(|it| it.parent());
+    // The parent of a single name is empty, and means here.
+    let outermost = outermost.filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    let existing = std::fs::metadata(outermost)?;
+    for path in missing.iter().rev() {
+        match DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => continue,
+            made => made?,
+        }
+        if nix::unistd::geteuid().is_root() && existing.uid() != 0 {
+            // By descriptor: the owner of the one around it could have put a link in its place.
+            let mut options = File::options();
+            options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY);
+            let made = options.open(path)?;
+            if made.metadata()?.uid() == 0 {
+                std::os::unix::fs::fchown(&made, Some(existing.uid()), Some(existing.gid()))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Another number with each call.
@@ -211,6 +255,13 @@ fn network_file_system(magic: libc::__fsword_t) -> Option<&'static str> {
     })
 }
 
+/// Whether what `statfs` calls so lives in memory.
+fn is_volatile(magic: libc::__fsword_t) -> bool {
+    const TMPFS: libc::__fsword_t = 0x0102_1994;
+    const RAMFS: libc::__fsword_t = 0x8584_58f6;
+    matches!(magic, TMPFS | RAMFS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +273,7 @@ mod tests {
 
     #[test]
     fn every_name_has_its_own_harmless_file() {
-        let directory = Directory { path: "/d".into() };
+        let directory = Directory { path: "/d".into(), is_volatile: false };
         let names = ["a", "A", "/", "..", ".", "a/b", "a-b", "a\0b", "ä", &"x".repeat(255)];
         let mut files: Vec<String> = names
             .iter()

@@ -1,34 +1,48 @@
 //! Into the guard of a lock's file, for as long as it takes to change it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::file::{Critical, LockFile};
 use super::kernel::Access;
 use super::processes::Processes;
-use crate::Error;
+use super::timer::Timer;
+use crate::{Error, Patience, Resource};
 
 /// How long to try to enter the guard. It is held for microseconds, or for a sync; longer only by a
 /// process that was stopped in there.
 const GUARD_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often to try before it is time to do something else.
+const TRIES: u32 = 20;
+
+/// Enters the guard unless it is taken for longer than the microseconds that it should be.
+pub fn try_enter(file: &LockFile, access: Access) -> Result<Option<Critical<'_>>, Error> {
+    for _ in 0..TRIES {
+        if let Some(critical) = file.try_enter(access)? {
+            return Ok(Some(critical));
+        }
+        std::thread::yield_now();
+    }
+    Ok(None)
+}
+
 /// Does something under the guard of `file`, as soon as nobody else is in there.
 pub async fn enter<T>(
     file: &LockFile,
+    timer: &Timer,
     access: Access,
-    backoff: &mut Backoff,
     what: impl FnOnce(&mut Critical<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
+    let mut backoff = Backoff::new();
     loop {
         // The guard is never kept while we wait for anything: `what` does not.
-        if let Some(mut critical) = file.try_enter(access)? {
+        if let Some(mut critical) = try_enter(file, access)? {
             return what(&mut critical);
         }
-        if !backoff.wait().await {
-            return Err(stuck(file));
-        }
+        let pause = backoff.pause(file.resource(), file.path())?;
+        timer.sleep(pause).await?;
     }
 }
 
@@ -38,54 +52,85 @@ pub fn in_guard<T>(
     access: Access,
     what: impl FnOnce(&mut Critical<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let mut pause = Duration::from_micros(20);
-    let start = Instant::now();
+    let mut backoff = Backoff::new();
     loop {
-        if let Some(mut critical) = file.try_enter(access)? {
+        if let Some(mut critical) = try_enter(file, access)? {
             return what(&mut critical);
         }
-        if start.elapsed() > GUARD_PATIENCE {
-            return Err(stuck(file));
-        }
-        std::thread::sleep(pause);
-        pause = (2 * pause).min(Duration::from_millis(5));
+        std::thread::sleep(backoff.pause(file.resource(), file.path())?);
     }
 }
 
-fn stuck(file: &LockFile) -> Error {
-    let directory = file.path().parent().unwrap_or(Path::new("/"));
-    let processes = Processes::find(directory).in_guard_of(file.identity().inode);
-    Error::Stuck { resource: file.resource().clone(), processes }
+/// Until when a caller wants to wait.
+#[derive(Clone, Copy)]
+pub struct Deadline {
+    at: Instant,
+    limit: Duration,
 }
 
-/// How to wait for the guard: it is held for microseconds, so at first we only let others run.
+impl Deadline {
+    /// `None` for one who waits as long as it takes.
+    pub fn of(patience: Patience) -> Option<Self> {
+        match patience {
+            Patience::Forever => None,
+            Patience::AtMost(limit) => Some(Self { at: Instant::now().checked_add(limit)?, limit }),
+        }
+    }
+
+    pub fn at(self) -> Instant {
+        self.at
+    }
+
+    pub fn is_past(self) -> bool {
+        self.at <= Instant::now()
+    }
+
+    pub fn error(self, resource: &Resource) -> Error {
+        Error::TimedOut { resource: resource.clone(), waited: self.limit }
+    }
+}
+
+/// How to wait for the guard.
 pub struct Backoff {
-    tries: u32,
+    pauses: u32,
     limit: Option<Instant>,
+    deadline: Option<Deadline>,
 }
 
 impl Backoff {
     /// Long enough to get in when nobody was stopped in there.
     pub fn new() -> Self {
-        Self::until(Some(Instant::now()))
+        Self { pauses: 0, limit: Some(Instant::now() + GUARD_PATIENCE), deadline: None }
     }
 
-    /// The same, and at least until `deadline`; without one, as long as it takes.
-    pub fn until(deadline: Option<Instant>) -> Self {
-        Self { tries: 0, limit: deadline.map(|it| it.max(Instant::now() + GUARD_PATIENCE)) }
+    /// Until `deadline`; without one, as long as it takes. Who does not want to wait at all still
+    /// has to get in to see whether it must.
+    pub fn until(deadline: Option<Deadline>) -> Self {
+        match deadline {
+            Some(it) if it.limit.is_zero() => Self::new(),
+            Some(it) => Self { pauses: 0, limit: Some(it.at), deadline },
+            None => Self { pauses: 0, limit: None, deadline },
+        }
     }
 
-    /// Whether to try again.
-    async fn wait(&mut self) -> bool {
-        self.tries += 1;
-        if self.tries < 20 {
-            std::thread::yield_now();
-            return true;
+    /// How long to pause before the next try; an error if there is no time left for one.
+    pub fn pause(&mut self, resource: &Resource, path: &Path) -> Result<Duration, Error> {
+        let left = self.limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Err(match self.deadline {
+                Some(deadline) => deadline.error(resource),
+                None => stuck(resource, path),
+            });
         }
-        if self.limit.is_some_and(|limit| Instant::now() >= limit) {
-            return false;
-        }
-        tokio::time::sleep(Duration::from_millis(u64::from(self.tries.min(30)) - 19)).await;
-        true
+        self.pauses += 1;
+        let pause = Duration::from_millis(u64::from(self.pauses.min(10)));
+        Ok(left.map_or(pause, |left| left.min(pause)))
     }
+}
+
+fn stuck(resource: &Resource, path: &Path) -> Error {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let inode = std::fs::symlink_metadata(path).map_or(0, |it| it.ino());
+    let processes = Processes::find(directory).in_guard_of(inode);
+    Error::Stuck { resource: resource.clone(), processes }
 }

@@ -5,7 +5,8 @@
 //! is a release, and there is no moment at which a killed process leaves anything to repair:
 //!
 //! - killed before its entry is written: a ticket or a fence is skipped, nothing else;
-//! - killed later, waiting or holding: the kernel frees its bytes, the entry is dead.
+//! - killed later, waiting or holding: the kernel frees its bytes, the entry is dead. Who finds it
+//!   so may clear it or use its place, but need not.
 //!
 //! Counters are written before the entry that uses them, so that no ticket and no fence is given
 //! out twice.
@@ -23,8 +24,11 @@ use super::kernel::{self, Access, Guarded, TicketBytes};
 use super::layout::{
     Applicant, BootId, Entry, FENCE_MAX, Flaw, Header, INITIAL_SIZE, Record, Summary,
 };
-use super::queue::{Ahead, Turn, turn, usage};
-use crate::{Error, Fence, Holder, Kind, Loss, Owner, Request, Resource, Status, Value, Waiter};
+use super::processes::Started;
+use super::queue::{Other, Turn, goes_with, turn, usage};
+use crate::{
+    Error, Fence, Holder, Kind, Loss, Mode, Owner, Request, Resource, Status, Value, Waiter,
+};
 
 /// So many fences are reserved with one sync.
 const BLOCK: u64 = 1024;
@@ -32,8 +36,8 @@ const BLOCK: u64 = 1024;
 /// More tickets than a machine gives out between two restarts.
 const TICKETS_OF_A_BOOT: u64 = 1 << 32;
 
-/// An open state file. Everything that it locks is locked by this open file alone: two requests
-/// of one process need two of them.
+/// An open state file. What it locks is told by the kernel to other open files only: so whoever looks
+/// at the state does that through one which has no ticket.
 pub struct LockFile {
     file: File,
     path: PathBuf,
@@ -194,6 +198,13 @@ impl LockFile {
         kernel::release_all(&self.file).map_err(|error| self.io("cannot unlock", error))
     }
 
+    /// Says that `ticket`, which this open file kept in the queue, waits no longer.
+    pub fn stop_waiting(&self, ticket: u64) -> Result<(), Error> {
+        self.check_process()?;
+        let told = kernel::stop_waiting(&self.file, ticket);
+        told.map_err(|error| self.io("cannot unlock", error))
+    }
+
     /// Whether entry `index` still stands for `ticket`, unrevoked. Read without the guard: an entry
     /// is replaced as a whole.
     pub fn still_stands(&self, index: usize, ticket: u64) -> Result<bool, Error> {
@@ -213,17 +224,27 @@ impl LockFile {
     }
 }
 
-/// What became of a request that arrived.
+/// What became of a request.
 #[derive(Debug)]
 pub enum Step {
     /// It holds.
     Granted(Ticket, Fence),
-    /// It is in the queue, and must sleep until one of these is free.
-    Waits(Ticket, Vec<TicketBytes>),
-    /// It would have to wait, and does not want to. Nothing was written.
+    /// It is in the queue, and must sleep.
+    Waits(Ticket, Obstacle),
+    /// It would have to wait, and does not want to. Nothing was written. It is for these: who hold,
+    /// or if nobody does, who comes first.
     Busy(Vec<Owner>),
     /// A sync is needed first, and the caller is not where it may block. Nothing was written.
     NeedsSync,
+}
+
+/// What a waiter sleeps on.
+#[derive(Debug)]
+pub enum Obstacle {
+    /// One that waits ahead of it, and the process that asked for it.
+    Waiter(u64, Started),
+    /// These who hold, until one of them is gone.
+    Holders(Vec<u64>),
 }
 
 /// A place in the queue.
@@ -249,8 +270,10 @@ pub struct Terms {
 pub struct Critical<'a> {
     file: &'a LockFile,
     summary: Summary,
-    /// As they lie in the file; `None` where nobody was or is.
+    /// As they lie in the file; `None` where nobody was or is. Not all of them are alive.
     entries: Vec<Option<Entry>>,
+    /// Those found to be dead, which the file does not know yet.
+    dead: Vec<usize>,
     // Dropped in this order.
     _guard: Guarded<'a>,
     _inside: Inside<'a>,
@@ -264,8 +287,8 @@ impl<'a> Critical<'a> {
         read.map_err(|error| file.io("cannot read", error))?;
         let (summary, entry) = first.split_first_chunk().expect("it begins with the summary");
         let summary = Summary::decode(summary).map_err(|what| file.damaged(what))?;
-        let entries = Vec::new();
-        let mut critical = Self { file, summary, entries, _guard: guard, _inside: inside };
+        let (entries, dead) = (Vec::new(), Vec::new());
+        let mut critical = Self { file, summary, entries, dead, _guard: guard, _inside: inside };
         let count = summary.entries as usize;
         if count == 1 {
             critical.take_in(entry)?;
@@ -285,8 +308,6 @@ impl<'a> Critical<'a> {
         Ok(critical)
     }
 
-    /// Keeps the entries that are alive. A ticket of our own looks dead from here: the kernel tells
-    /// only of other open files; see [`advance`](Self::advance).
     fn take_in(&mut self, blocks: &[u8]) -> Result<(), Error> {
         for block in blocks.chunks_exact(Entry::SIZE) {
             let block = block.try_into().expect("chunks are of that size");
@@ -296,104 +317,185 @@ impl<'a> Critical<'a> {
         Ok(())
     }
 
-    /// Forgets entries whose process is gone, or has let go.
-    fn bury_the_dead(&mut self, own: Option<u64>) -> Result<(), Error> {
+    /// The entry, if its ticket is alive; otherwise it is forgotten. Asking the kernel takes the
+    /// longer the more tickets there are: it is asked only of those that matter, and the dead among
+    /// these are cleared, so that nobody asks again.
+    fn living(&mut self, index: usize) -> Result<Option<Entry>, Error> {
+        let Some(entry) = self.entries.get(index).copied().flatten() else { return Ok(None) };
         // One call less for who locks again and again.
-        let let_go = self.file.let_go.load(Ordering::Relaxed);
-        for place in &mut self.entries {
-            let Some(ticket) = place.map(|entry| entry.ticket()) else { continue };
-            let is_alive = own == Some(ticket)
-                || ticket != let_go
-                    && kernel::is_locked(&self.file.file, TicketBytes::Alive(ticket))
-                        .map_err(|error| self.file.io("cannot read the locks of", error))?;
-            if !is_alive {
-                *place = None;
-            }
+        let is_alive = entry.ticket() != self.file.let_go.load(Ordering::Relaxed)
+            && kernel::is_locked(&self.file.file, TicketBytes::Alive(entry.ticket()))
+                .map_err(|error| self.file.io("cannot read the locks of", error))?;
+        if is_alive {
+            return Ok(Some(entry));
         }
-        while self.entries.last().is_some_and(Option::is_none) {
-            self.entries.pop();
+        self.entries[index] = None;
+        self.dead.push(index);
+        Ok(None)
+    }
+
+    /// Forgets all entries whose process is gone, or has let go.
+    fn bury_the_dead(&mut self) -> Result<(), Error> {
+        for index in 0..self.entries.len() {
+            self.living(index)?;
         }
         Ok(())
     }
 
-    /// Everybody alive, and not revoked, with a ticket below `before`; in order.
-    fn ahead(&self, before: u64) -> Vec<Ahead> {
-        let counted = self.entries.iter().flatten().filter(|it| !it.is_revoked());
-        let counted = counted.filter(|it| it.ticket() < before);
-        let mut ahead: Vec<Ahead> = counted
-            .map(|it| Ahead { ticket: it.ticket(), mode: it.mode(), waits: it.fence().is_none() })
-            .collect();
-        ahead.sort_unstable_by_key(|it| it.ticket);
-        ahead
+    /// All who hold, but for those from whom it was taken away; by ticket.
+    fn holders(&mut self) -> Result<Vec<Entry>, Error> {
+        let mut holders = Vec::new();
+        for index in 0..self.entries.len() {
+            let holds = self.entries[index].is_some_and(|it| it.fence().is_some());
+            if holds && let Some(entry) = self.living(index)? {
+                holders.push(entry);
+            }
+        }
+        holders.retain(|it| !it.is_revoked());
+        holders.sort_unstable_by_key(Entry::ticket);
+        Ok(holders)
     }
 
-    /// A request arrives.
+    /// The nearest who waits ahead of ticket `before`, stopped or not.
+    fn waiter_before(&mut self, before: u64) -> Result<Option<Entry>, Error> {
+        let mut before = before;
+        loop {
+            let waiting = self.entries.iter().enumerate().filter_map(|(index, it)| {
+                let ticket = it.as_ref().filter(|it| it.fence().is_none())?.ticket();
+                (ticket < before).then_some((ticket, index))
+            });
+            let Some((ticket, index)) = waiting.max() else { return Ok(None) };
+            if let Some(entry) = self.living(index)?.filter(|it| !it.is_revoked()) {
+                return Ok(Some(entry));
+            }
+            before = ticket;
+        }
+    }
+
+    /// Whose turn it is, seen from a request for `mode` with that ticket. Also the one who waits
+    /// ahead of it, if that is what it must sleep on.
+    fn turn(
+        &mut self,
+        mode: Mode,
+        ticket: u64,
+        holders: &[Other],
+    ) -> Result<(Turn, Option<Entry>), Error> {
+        let mut nearest = None;
+        let mut before = ticket;
+        let ahead = std::iter::from_fn(|| {
+            loop {
+                let entry = match self.waiter_before(before) {
+                    Ok(found) => found?,
+                    Err(error) => return Some(Err(error)),
+                };
+                before = entry.ticket();
+                if entry.process().is_stopped() {
+                    continue;
+                }
+                nearest.get_or_insert(entry);
+                return Some(Ok(Other { ticket: entry.ticket(), mode: entry.mode() }));
+            }
+        });
+        let turn = turn(mode, holders, ahead)?;
+        Ok((turn, nearest))
+    }
+
+    /// A request arrives. If it must wait, it is `keeper` that keeps it in the queue.
     pub fn arrive(
         &mut self,
         request: &Request,
         owner: &Applicant<'_>,
         terms: Terms,
+        keeper: &LockFile,
     ) -> Result<Step, Error> {
-        self.bury_the_dead(None)?;
-        let ahead = self.ahead(u64::MAX);
-        let other = ahead.iter().find(|it| usage(it.mode) != usage(request.mode));
-        if let Some(other) = other {
-            return Err(Error::Mismatch {
-                resource: request.resource.clone(),
-                ours: usage(request.mode),
-                theirs: usage(other.mode),
-            });
+        self.check_usage(request)?;
+        let holders = self.holders()?;
+        let others = others(&holders);
+        let busy = |first: Option<&Entry>| {
+            let holders: Vec<Owner> = holders.iter().map(Entry::owner).collect();
+            let first = first.filter(|_| holders.is_empty()).map(Entry::owner);
+            Ok(Step::Busy(holders.into_iter().chain(first).collect()))
+        };
+        if !terms.may_wait && !goes_with(request.mode, &others) {
+            return busy(None);
         }
-        let turn = turn(request.mode, &ahead);
+        let (turn, nearest) = self.turn(request.mode, u64::MAX, &others)?;
         if turn != Turn::Now && !terms.may_wait {
-            let holders = self.entries.iter().flatten().filter(|it| it.fence().is_some());
-            return Ok(Step::Busy(holders.map(Entry::owner).collect()));
+            return busy(nearest.as_ref());
         }
         let fence = match turn {
             Turn::Now => match self.next_fence(terms)? {
                 Some(fence) => fence,
                 None => return Ok(Step::NeedsSync),
             },
-            Turn::After(_) => 0,
+            Turn::Behind(_) | Turn::Until(_) => 0,
         };
         let number = self.summary.last_ticket + 1;
         let free = self.entries.iter().position(Option::is_none);
         let index = free.unwrap_or(self.entries.len());
         let ticket = Ticket { number, index };
-        self.claim(ticket, turn != Turn::Now)?;
+        let claimed = match turn {
+            Turn::Now => kernel::hold(&self.file.file, number),
+            Turn::Behind(_) | Turn::Until(_) => kernel::wait(&keeper.file, number),
+        };
+        claimed.map_err(|error| self.file.io("cannot lock", error))?;
         self.summary.last_ticket = number;
         if fence != 0 {
             self.write_first_value(request, Fence(fence))?;
         }
         self.write(ticket, Entry::new(number, fence, request.mode, owner))?;
+        self.clear_the_dead()?;
         Ok(match turn {
             Turn::Now => Step::Granted(ticket, Fence(fence)),
-            Turn::After(bytes) => Step::Waits(ticket, bytes),
+            turn => Step::Waits(ticket, obstacle(turn, nearest)),
         })
     }
 
-    /// A waiter woke up: perhaps it is its turn.
+    /// All who use a name at one time use it in the same way.
+    fn check_usage(&mut self, request: &Request) -> Result<(), Error> {
+        let ours = usage(request.mode);
+        for index in 0..self.entries.len() {
+            let is_other =
+                self.entries[index].is_some_and(|it| usage(it.mode()) != ours && !it.is_revoked());
+            if is_other && let Some(other) = self.living(index)? {
+                let (resource, theirs) = (request.resource.clone(), usage(other.mode()));
+                return Err(Error::Mismatch { resource, ours, theirs });
+            }
+        }
+        Ok(())
+    }
+
+    /// A waiter, kept in the queue by `keeper`, looks whether it is its turn.
     pub fn advance(
         &mut self,
         ticket: Ticket,
         request: &Request,
         since: SystemTime,
         terms: Terms,
+        keeper: &LockFile,
     ) -> Result<Step, Error> {
-        self.bury_the_dead(Some(ticket.number))?;
         let own = self.entries.get(ticket.index).copied().flatten();
         let Some(mut entry) = own.filter(|it| it.ticket() == ticket.number) else {
             return Err(self.file.damaged("an entry of its queue is gone"));
         };
-        if let Turn::After(bytes) = turn(request.mode, &self.ahead(ticket.number)) {
-            return Ok(Step::Waits(ticket, bytes));
+        if entry.is_revoked() {
+            return Err(Error::Evicted { resource: request.resource.clone() });
+        }
+        let holders = others(&self.holders()?);
+        let (turn, nearest) = self.turn(request.mode, ticket.number, &holders)?;
+        if turn != Turn::Now {
+            self.clear_the_dead()?;
+            return Ok(Step::Waits(ticket, obstacle(turn, nearest)));
         }
         let Some(fence) = self.next_fence(terms)? else { return Ok(Step::NeedsSync) };
+        // From one open file to the other: at no moment does neither have it.
+        let held = kernel::hold(&self.file.file, ticket.number);
+        held.map_err(|error| self.file.io("cannot lock", error))?;
         self.write_first_value(request, Fence(fence))?;
         entry.grant(fence, since);
         self.write(ticket, entry)?;
-        let told = kernel::stop_waiting(&self.file.file, ticket.number);
-        told.map_err(|error| self.file.io("cannot unlock", error))?;
+        self.clear_the_dead()?;
+        keeper.stop_waiting(ticket.number)?;
         Ok(Step::Granted(ticket, Fence(fence)))
     }
 
@@ -404,8 +506,11 @@ impl<'a> Critical<'a> {
     fn next_fence(&mut self, terms: Terms) -> Result<Option<u64>, Error> {
         // Somebody alive from "another boot" is another machine on a shared file system: its
         // counters are good.
-        let is_first_since_boot =
-            self.summary.boot != terms.boot && self.entries.iter().all(Option::is_none);
+        let mut is_first_since_boot = false;
+        if self.summary.boot != terms.boot {
+            self.bury_the_dead()?;
+            is_first_since_boot = self.entries.iter().all(Option::is_none);
+        }
         if is_first_since_boot || self.summary.last_fence >= self.summary.bound {
             if !terms.may_sync {
                 return Ok(None);
@@ -465,17 +570,15 @@ impl<'a> Critical<'a> {
         Ok(())
     }
 
-    fn claim(&self, ticket: Ticket, waits: bool) -> Result<(), Error> {
-        let claimed = kernel::claim(&self.file.file, ticket.number, waits);
-        claimed.map_err(|error| self.file.io("cannot lock", error))
-    }
-
     /// Writes the counters, then the entry.
     fn write(&mut self, ticket: Ticket, entry: Entry) -> Result<(), Error> {
         if ticket.index == self.entries.len() {
             self.entries.push(None);
         }
         self.entries[ticket.index] = Some(entry);
+        while self.entries.last().is_some_and(Option::is_none) {
+            self.entries.pop();
+        }
         self.summary.entries = u32::try_from(self.entries.len()).expect("a queue is short");
         self.summary.version = self.summary.version.wrapping_add(1);
         let file = &self.file.file;
@@ -490,6 +593,19 @@ impl<'a> Critical<'a> {
                 .and_then(|()| file.write_all_at(entry.encode(), Entry::offset(ticket.index)))
         };
         written.map_err(|error| self.file.io("cannot write", error))
+    }
+
+    /// Clears the entries that were found to be dead, so that nobody has to find out again. It does
+    /// not matter how many of them are: killed in between, the rest is as dead as before.
+    fn clear_the_dead(&mut self) -> Result<(), Error> {
+        for index in std::mem::take(&mut self.dead) {
+            // Its place may be in use again, or lie behind the last entry.
+            if self.entries.get(index).is_some_and(Option::is_none) {
+                let cleared = self.file.file.write_all_at(&[0; Entry::SIZE], Entry::offset(index));
+                cleared.map_err(|error| self.file.io("cannot write", error))?;
+            }
+        }
+        Ok(())
     }
 
     fn write_summary(&mut self) -> Result<(), Error> {
@@ -544,64 +660,79 @@ impl<'a> Critical<'a> {
         self.write_summary()
     }
 
-    /// Takes the lock away from those of `fences` who still hold it, and returns these. They are
-    /// told by their entry.
-    pub fn revoke(&mut self, fences: &[Fence]) -> Result<Vec<Fence>, Error> {
-        self.bury_the_dead(None)?;
+    /// Takes the lock, or their place in the queue, away from those of `tickets` who are still
+    /// there, and returns these: with their fences, if they hold by now. They are told by their entry.
+    pub fn revoke(&mut self, tickets: &[u64]) -> Result<Vec<(u64, Option<Fence>)>, Error> {
         let mut taken = Vec::new();
-        for (index, place) in self.entries.iter_mut().enumerate() {
-            let Some(entry) = place else { continue };
-            let Some(fence) = entry.fence().filter(|it| fences.contains(it)) else { continue };
+        for index in 0..self.entries.len() {
+            let is_meant = self.entries[index]
+                .is_some_and(|it| tickets.contains(&it.ticket()) && !it.is_revoked());
+            if !is_meant {
+                continue;
+            }
+            let Some(mut entry) = self.living(index)? else { continue };
             entry.revoke();
             let written = self.file.file.write_all_at(entry.encode(), Entry::offset(index));
             written.map_err(|error| self.file.io("cannot write", error))?;
-            taken.push(fence);
+            taken.push((entry.ticket(), entry.fence()));
         }
         self.write_summary()?;
         Ok(taken)
     }
 
-    /// Who holds and who waits.
-    pub fn status(&mut self) -> Result<Status, Error> {
-        self.bury_the_dead(None)?;
+    /// Who holds and who waits; and their tickets, in the same order.
+    pub fn status(&mut self) -> Result<(Status, Tickets), Error> {
+        self.bury_the_dead()?;
         let mut status = Status::new(self.file.resource.clone());
-        let mut entries: Vec<&Entry> = self.entries.iter().flatten().collect();
-        entries.sort_unstable_by_key(|it| it.ticket());
-        for entry in entries {
-            let (owner, mode) = (entry.owner(), entry.mode());
-            match entry.fence() {
-                Some(fence) => status.holders.push(Holder {
-                    owner,
-                    mode,
-                    fence,
-                    revoked: entry.is_revoked(),
-                    processes: Vec::new(),
-                }),
-                None => status.waiters.push(Waiter { owner, mode, processes: Vec::new() }),
-            }
+        let mut tickets = Tickets::default();
+        let (mut holders, mut waiters): (Vec<&Entry>, Vec<&Entry>) =
+            self.entries.iter().flatten().partition(|it| it.fence().is_some());
+        holders.sort_unstable_by_key(|it| it.fence());
+        // Who lost its place and has not looked yet is not in the queue.
+        waiters.retain(|it| !it.is_revoked());
+        waiters.sort_unstable_by_key(|it| it.ticket());
+        for entry in holders {
+            tickets.holders.push(entry.ticket());
+            status.holders.push(Holder {
+                owner: entry.owner(),
+                mode: entry.mode(),
+                fence: entry.fence().unwrap_or(Fence(0)),
+                revoked: entry.is_revoked(),
+                processes: Vec::new(),
+            });
         }
-        status.holders.sort_by_key(|holder| holder.fence);
+        for entry in waiters {
+            tickets.waiters.push(entry.ticket());
+            let (owner, mode) = (entry.owner(), entry.mode());
+            status.waiters.push(Waiter { owner, mode, processes: Vec::new() });
+        }
         let some = |fence: u64| Some(Fence(fence)).filter(|fence| fence.0 != 0);
         status.last_fence = Fence(self.summary.last_fence);
         status.resigned = some(self.summary.resigned);
         status.version = self.summary.version;
         let value = self.last_record()?;
         status.value = value.map(|it| Value { fence: it.fence, bytes: it.bytes });
-        Ok(status)
+        Ok((status, tickets))
     }
+}
 
-    /// The tickets of the holders, by fence: what `/proc` calls them by.
-    pub fn tickets(&self) -> impl Iterator<Item = (Fence, u64)> {
-        let entries = self.entries.iter().flatten();
-        entries.filter_map(|entry| Some((entry.fence()?, entry.ticket())))
-    }
+/// The tickets of those in a status, in the same order: what `/proc` calls them by.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Tickets {
+    pub holders: Vec<u64>,
+    pub waiters: Vec<u64>,
+}
 
-    /// The tickets of those who wait, in their order.
-    pub fn waiting_tickets(&self) -> Vec<u64> {
-        let waiting = self.entries.iter().flatten().filter(|entry| entry.fence().is_none());
-        let mut tickets: Vec<u64> = waiting.map(Entry::ticket).collect();
-        tickets.sort_unstable();
-        tickets
+fn others(entries: &[Entry]) -> Vec<Other> {
+    entries.iter().map(|it| Other { ticket: it.ticket(), mode: it.mode() }).collect()
+}
+
+/// What to sleep on, when it is not one's turn.
+fn obstacle(turn: Turn, nearest: Option<Entry>) -> Obstacle {
+    match (turn, nearest) {
+        (Turn::Until(tickets), _) => Obstacle::Holders(tickets),
+        (_, Some(nearest)) => Obstacle::Waiter(nearest.ticket(), nearest.process()),
+        (_, None) => unreachable!("nobody is told to wait behind nobody"),
     }
 }
 

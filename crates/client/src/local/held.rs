@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Inner;
-use super::enter::{Backoff, enter};
+use super::enter::enter;
 use super::file::{Critical, LockFile, Ticket};
 use super::kernel::{self, Access};
 use super::watch::Grip;
-use crate::threads::blocking;
 use crate::{Answer, ByDescriptor, Error, Fence, Hold, Keeper, Kind, Loss, LossSignal};
 
 /// A lock that is held.
@@ -29,9 +28,10 @@ pub struct Held {
 impl Held {
     /// Begins to watch over it.
     pub fn new(inner: &Arc<Inner>, file: LockFile, ticket: Ticket, fence: Fence) -> Self {
+        inner.lines.take(file.identity(), ticket.number);
         let grip = Arc::new(Grip { file, ticket, loss: LossSignal::default() });
         let key = inner.watch.add(&grip);
-        inner.watch.start(&inner.directory);
+        inner.watch.start(&inner.directory, &inner.lines);
         let (is_lent, is_abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
         Self { inner: Arc::clone(inner), grip: Some(grip), key, fence, is_lent, is_abandoned }
     }
@@ -53,15 +53,13 @@ impl Held {
             }
         }
     }
-}
 
-impl Grip {
     /// Puts on disk what was written, on a thread that may block.
-    async fn sync(self: &Arc<Self>) -> Result<(), Error> {
-        let grip = Arc::clone(self);
-        let doing = || format!("cannot sync {}", self.file.path().display());
-        let synced = blocking(move || Ok(grip.file.descriptor().sync_data())).await?;
-        synced.map_err(|error| Error::io(doing(), error))
+    async fn sync(&self) -> Result<(), Error> {
+        let grip = Arc::clone(self.grip());
+        let doing = || format!("cannot sync {}", self.grip().file.path().display());
+        let sync = move || Ok(grip.file.descriptor().sync_data());
+        self.inner.helpers.run(sync).await?.map_err(|error| Error::io(doing(), error))
     }
 }
 
@@ -82,13 +80,12 @@ impl Hold for Held {
             if is_durable {
                 // The record before this one may be of somebody who was killed before its sync. The
                 // one that is written over now must not be the last that survives a loss of power.
-                grip.sync().await?;
+                self.sync().await?;
             }
-            let mut backoff = Backoff::new();
             let publish = |critical: &mut Critical<'_>| critical.publish(ticket, fence, value);
-            enter(&grip.file, Access::Write, &mut backoff, publish).await?;
+            enter(&grip.file, &self.inner.timer, Access::Write, publish).await?;
             if is_durable {
-                grip.sync().await?;
+                self.sync().await?;
             }
             Ok(())
         })
@@ -99,10 +96,9 @@ impl Hold for Held {
             self.check()?;
             let (grip, fence) = (self.grip(), self.fence);
             if grip.file.resource().kind == Kind::Election {
-                let mut backoff = Backoff::new();
                 let resign = |critical: &mut Critical<'_>| critical.resign(fence);
                 // It ends all the same; only the word that it was on purpose would be missing.
-                let _ = enter(&grip.file, Access::Write, &mut backoff, resign).await;
+                let _ = enter(&grip.file, &self.inner.timer, Access::Write, resign).await;
             }
             grip.file.release()
         })
@@ -157,18 +153,24 @@ impl ByDescriptor for Held {
 impl Drop for Held {
     fn drop(&mut self) {
         let Some(grip) = self.grip.take() else { return };
+        let (inner, file, ticket) = (&self.inner, grip.file.identity(), grip.ticket.number);
         if self.is_abandoned.load(Ordering::Relaxed) {
             // Closed, not unlocked.
+            drop(grip);
+            inner.lines.let_go(file, ticket);
             return;
         }
-        self.inner.watch.forget(self.key);
+        inner.watch.forget(self.key);
+        let is_free = grip.file.release_ticket(ticket).is_ok();
         let is_lent = self.is_lent.load(Ordering::Relaxed);
-        if grip.file.release_ticket(grip.ticket.number).is_ok()
+        if is_free
             && !is_lent
             && let Some(grip) = Arc::into_inner(grip)
         {
-            self.inner.check_in(grip.file);
+            inner.check_in(grip.file);
         }
+        // Last: whoever waits for it in this process looks now.
+        inner.lines.let_go(file, ticket);
     }
 }
 

@@ -15,16 +15,18 @@ use nix::libc;
 /// Held for microseconds, by whoever reads or writes the state.
 pub const GUARD: i64 = 1 << 40;
 
-/// Where the bytes of tickets begin: four for each, of which three are used.
+/// Where the bytes of tickets begin: four for each, of which three are used, each by another open
+/// file.
 const TICKETS: i64 = 1 << 41;
 
 /// Bytes of a ticket. Tickets are never used twice, so what was freed once stays free.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TicketBytes {
-    /// The first, locked as long as the ticket waits for its turn.
+    /// The first, locked as long as the ticket waits for its turn: by an open file that may keep
+    /// others in the queue too.
     Waiting(u64),
-    /// The second and the third. The ticket is in the queue, waiting or holding, as long as one of
-    /// them is locked: the second by the open file that has the ticket, the third by a keeper.
+    /// All of them. The ticket is in the queue as long as one is locked: the first while it waits,
+    /// the second while it holds, by an open file of its own, the third by the keeper of a holder.
     Alive(u64),
 }
 
@@ -33,7 +35,7 @@ impl TicketBytes {
     fn range(self) -> (i64, i64) {
         match self {
             Self::Waiting(ticket) => (first_byte(ticket), 1),
-            Self::Alive(ticket) => (first_byte(ticket) + 1, 2),
+            Self::Alive(ticket) => (first_byte(ticket), 3),
         }
     }
 }
@@ -43,8 +45,7 @@ fn first_byte(ticket: u64) -> i64 {
     TICKETS + i64::try_from(ticket).map_or(i64::MAX / 2, |it| it.saturating_mul(4))
 }
 
-/// Where the locks of those who keep a ticket alive begin: one that waits has locked two bytes at
-/// once.
+/// Where the locks of those who keep a ticket alive are.
 pub fn lock_positions(ticket: u64) -> [i64; 3] {
     [0, 1, 2].map(|offset| first_byte(ticket) + offset)
 }
@@ -81,11 +82,14 @@ pub enum Access {
     Read,
 }
 
-/// Locks the bytes of a new ticket. Nobody else ever locks them for writing.
-pub fn claim(file: &File, ticket: u64, waits: bool) -> io::Result<()> {
-    let first = first_byte(ticket);
-    let (first, count) = if waits { (first, 2) } else { (first + 1, 1) };
-    Ok(set(file, libc::F_WRLCK, first, count)?)
+/// Keeps a new ticket in the queue. Nobody else ever locks that byte for writing.
+pub fn wait(file: &File, ticket: u64) -> io::Result<()> {
+    Ok(set(file, libc::F_WRLCK, first_byte(ticket), 1)?)
+}
+
+/// Holds with that ticket. Nobody else ever locks that byte for writing.
+pub fn hold(file: &File, ticket: u64) -> io::Result<()> {
+    Ok(set(file, libc::F_WRLCK, first_byte(ticket) + 1, 1)?)
 }
 
 /// Keeps a ticket alive that another open file has.

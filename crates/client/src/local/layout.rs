@@ -15,6 +15,7 @@
 use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime};
 
+use super::processes::Started;
 use crate::{Fence, Kind, LABEL_MAX, Mode, Name, Owner, Resource, VALUE_MAX};
 
 /// A new file is this long, so that its first pages are allocated once and for all.
@@ -193,7 +194,7 @@ impl Summary {
 pub struct Applicant<'a> {
     pub label: &'a str,
     pub host: &'a str,
-    pub pid: u32,
+    pub process: Started,
     pub since: SystemTime,
 }
 
@@ -216,7 +217,8 @@ impl Entry {
     pub fn new(ticket: u64, fence: u64, mode: Mode, owner: &Applicant<'_>) -> Self {
         let mut block = [0; Self::SIZE];
         put_u64(&mut block, 0, ticket);
-        put_u32(&mut block, 24, owner.pid);
+        put_u32(&mut block, 24, owner.process.pid);
+        put_u64(&mut block, 40, owner.process.at);
         let (kind, slots) = match mode {
             Mode::Exclusive => (1, 0),
             Mode::Shared => (2, 0),
@@ -272,6 +274,11 @@ impl Entry {
     /// Its fence, if it holds.
     pub fn fence(&self) -> Option<Fence> {
         Some(Fence(get_u64(&self.0, 8))).filter(|fence| fence.0 != 0)
+    }
+
+    /// The process that asked.
+    pub fn process(&self) -> Started {
+        Started { pid: get_u32(&self.0, 24), at: get_u64(&self.0, 40) }
     }
 
     pub fn is_revoked(&self) -> bool {
@@ -348,7 +355,7 @@ mod tests {
 
     fn applicant() -> Applicant<'static> {
         let since = SystemTime::UNIX_EPOCH + Duration::from_nanos(1_700_000_000_123_456_789);
-        Applicant { label: LABEL, host: "host", pid: 4711, since }
+        Applicant { label: LABEL, host: "host", process: Started { pid: 4711, at: 12 }, since }
     }
 
     #[test]
@@ -378,6 +385,7 @@ mod tests {
             assert_eq!((read.ticket(), read.fence(), read.mode()), (5, None, mode));
             let (label, host, since) = (LABEL.into(), "host".into(), applicant().since);
             assert_eq!(read.owner(), Owner { label, host, pid: 4711, since });
+            assert_eq!(read.process(), applicant().process);
             read.grant(8, since);
             read.revoke();
             let read = Entry::decode(read.encode()).unwrap().unwrap();

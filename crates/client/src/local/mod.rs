@@ -19,29 +19,32 @@ mod file;
 mod held;
 mod kernel;
 mod layout;
+mod lines;
 mod processes;
 mod queue;
 mod sleepers;
+mod timer;
 mod watch;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use self::acquire::acquire;
 use self::directory::{Directory, boot_id};
 use self::enter::{Backoff, enter, in_guard};
-use self::file::{Critical, LockFile, Terms};
+use self::file::{Critical, Identity, LockFile, Terms, Tickets};
 use self::kernel::Access;
 use self::layout::{Applicant, BootId};
-use self::processes::Processes;
+use self::lines::Lines;
+use self::processes::{Processes, Started};
 use self::sleepers::Sleepers;
-
+use self::timer::Timer;
 use self::watch::Watch;
-use crate::threads::blocking;
+use crate::threads::Helpers;
 use crate::{
-    Answer, Engine, Error, Evicted, Fence, Hold, Patience, Request, Resource, Status, Target, utc,
+    Answer, Engine, Error, Evicted, Hold, Holder, Patience, Request, Resource, Status, Target, utc,
 };
 
 /// How many idle descriptors are kept for the next request.
@@ -49,6 +52,13 @@ const IDLE_MAX: usize = 64;
 
 /// How often observers look.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long the processes that were found to keep something are not looked for again, as long as it
+/// is kept: it takes milliseconds, and observers look all the time.
+const PROCESSES_KNOWN: Duration = Duration::from_secs(1);
+
+/// Of how many resources the processes are remembered.
+const PROCESSES_MAX: usize = 64;
 
 /// Where the engine keeps its state, and what it accepts.
 #[derive(Clone, Default, Debug)]
@@ -75,9 +85,14 @@ struct Inner {
     directory: Arc<Directory>,
     boot: BootId,
     host: String,
+    process: Started,
     idle: Mutex<Idle>,
+    lines: Arc<Lines>,
     sleepers: Sleepers,
     watch: Arc<Watch>,
+    timer: Timer,
+    helpers: Helpers,
+    known: Mutex<BTreeMap<Identity, Known>>,
 }
 
 /// Open files that nobody uses right now.
@@ -86,6 +101,13 @@ struct Idle {
     pid: u32,
     files: BTreeMap<Resource, Vec<LockFile>>,
     count: usize,
+}
+
+/// Which processes kept these tickets at some moment.
+struct Known {
+    tickets: Tickets,
+    processes: Arc<Processes>,
+    at: Instant,
 }
 
 impl Local {
@@ -122,9 +144,14 @@ impl Local {
                 directory: Arc::new(directory),
                 boot: boot_id()?,
                 host,
+                process: Started::own(),
                 idle: Mutex::new(idle),
+                lines: Arc::default(),
                 sleepers: Sleepers::default(),
-                watch: Arc::new(Watch::default()),
+                watch: Arc::default(),
+                timer: Timer::default(),
+                helpers: Helpers::new(),
+                known: Mutex::default(),
             }),
         })
     }
@@ -132,6 +159,12 @@ impl Local {
     /// Where the state is.
     pub fn directory(&self) -> &Path {
         self.inner.directory.path()
+    }
+
+    /// Whether the state is in memory (tmpfs, as `/dev/shm` and `/run` are): a restart of the
+    /// machine then takes fences back and forgets recorded values.
+    pub fn is_volatile(&self) -> bool {
+        self.inner.directory.is_volatile()
     }
 }
 
@@ -158,13 +191,20 @@ impl Engine for Local {
             let Some(file) = LockFile::open(&path, resource, Access::Read)? else {
                 return Ok(Status::new(resource.clone()));
             };
-            enter(&file, Access::Read, &mut Backoff::new(), read_status).await
+            let read = enter(&file, &self.inner.timer, Access::Read, read_status).await;
+            let (mut status, tickets) = read?;
+            if tickets == Tickets::default() {
+                return Ok(status);
+            }
+            let processes = self.inner.processes_of(file.identity(), &tickets).await?;
+            name_processes(&mut status, &tickets, file.identity(), &processes);
+            Ok(status)
         })
     }
 
     fn list(&self) -> Answer<'_, Vec<Result<Status, Error>>> {
         let inner = Arc::clone(&self.inner);
-        Box::pin(blocking(move || {
+        Box::pin(self.inner.helpers.run(move || {
             let processes = Processes::find(inner.directory.path());
             let files = inner.directory.files()?;
             Ok(files.iter().map(|path| describe(path, &processes)).collect())
@@ -173,10 +213,7 @@ impl Engine for Local {
 
     fn changed<'a>(&'a self, _resource: &'a Resource, _version: u64) -> Answer<'a, ()> {
         // A death changes nothing in the file, so there is nothing to wait for but time.
-        Box::pin(async {
-            tokio::time::sleep(LOOK).await;
-            Ok(())
-        })
+        Box::pin(self.inner.timer.sleep(LOOK))
     }
 
     fn revoke<'a>(
@@ -187,16 +224,18 @@ impl Engine for Local {
     ) -> Answer<'a, Evicted> {
         let (inner, resource) = (Arc::clone(&self.inner), resource.clone());
         let (target, by) = (target.clone(), by.to_owned());
-        Box::pin(blocking(move || inner.revoke(&resource, &target, &by)))
+        Box::pin(self.inner.helpers.run(move || inner.revoke(&resource, &target, &by)))
     }
 }
 
 impl Inner {
     fn applicant<'a>(&'a self, request: &'a Request, file: &LockFile) -> Applicant<'a> {
+        // A forked child started later than the engine knows.
+        let is_own = self.process.pid == file.pid();
         Applicant {
             label: &request.label,
             host: &self.host,
-            pid: file.pid(),
+            process: if is_own { self.process } else { Started::own() },
             since: SystemTime::now(),
         }
     }
@@ -237,55 +276,108 @@ impl Inner {
         }
     }
 
+    /// Waits a little for somebody to leave the guard.
+    async fn pause(&self, resource: &Resource, backoff: &mut Backoff) -> Result<(), Error> {
+        let pause = backoff.pause(resource, &self.directory.file_of(resource))?;
+        self.timer.sleep(pause).await
+    }
+
+    /// Which processes keep these tickets.
+    async fn processes_of(
+        self: &Arc<Self>,
+        file: Identity,
+        tickets: &Tickets,
+    ) -> Result<Arc<Processes>, Error> {
+        let is_known = |it: &&Known| it.tickets == *tickets && it.at.elapsed() < PROCESSES_KNOWN;
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(it) = known().get(&file).filter(is_known) {
+            return Ok(Arc::clone(&it.processes));
+        }
+        let inner = Arc::clone(self);
+        let find = move || Ok(Arc::new(Processes::find(inner.directory.path())));
+        let processes = self.helpers.run(find).await?;
+        let (tickets, at) = (tickets.clone(), Instant::now());
+        let mut known = known();
+        if known.len() >= PROCESSES_MAX {
+            known.clear();
+        }
+        known.insert(file, Known { tickets, processes: Arc::clone(&processes), at });
+        Ok(processes)
+    }
+
     fn revoke(&self, resource: &Resource, target: &Target, by: &str) -> Result<Evicted, Error> {
         let path = self.directory.file_of(resource);
         let Some(file) = LockFile::open(&path, resource, Access::Write)? else {
             return Ok(Evicted::default());
         };
-        let mut before = in_guard(&file, Access::Write, read_status)?;
-        before.holders.retain(|it| !it.revoked && target.is_holder(it));
-        if before.holders.is_empty() {
+        let (status, tickets) = in_guard(&file, Access::Write, read_status)?;
+        let holders = tickets.holders.into_iter().zip(status.holders);
+        let holders: BTreeMap<u64, _> =
+            holders.filter(|(_, it)| !it.revoked && target.is_holder(it)).collect();
+        let waiters = tickets.waiters.into_iter().zip(status.waiters);
+        let waiters: BTreeMap<u64, _> = waiters.filter(|(_, it)| target.is_waiter(it)).collect();
+        let meant: Vec<u64> = holders.keys().chain(waiters.keys()).copied().collect();
+        if meant.is_empty() {
             return Ok(Evicted::default());
         }
-        let line = |what, fences: &[Fence]| {
-            let held = before.holders.iter().filter(|it| fences.contains(&it.fence));
-            let held = held.map(|it| format!("fence {} of {}", it.fence, it.owner));
-            let held = held.collect::<Vec<_>>().join(", ");
-            format!("{} {by} {what} {resource}: {held}", utc(SystemTime::now()))
+        let line = |what, tickets: &[u64]| {
+            let holders = holders.iter().filter(|(ticket, _)| tickets.contains(ticket));
+            let holders = holders.map(|(_, it)| format!("fence {} of {}", it.fence, it.owner));
+            let waiters = waiters.iter().filter(|(ticket, _)| tickets.contains(ticket));
+            let waiters = waiters.map(|(_, it)| format!("the place in the queue of {}", it.owner));
+            let all = holders.chain(waiters).collect::<Vec<_>>().join(", ");
+            format!("{} {by} {what} {resource}: {all}", utc(SystemTime::now()))
         };
         // Nobody is forced who was not put down first: not those either who came meanwhile. And
         // whoever holds or waits looks when the log has grown, so it must grow after the deed too.
-        let held: Vec<Fence> = before.holders.iter().map(|it| it.fence).collect();
-        self.directory.audit(&line("forces", &held))?;
-        let taken = in_guard(&file, Access::Write, |critical| critical.revoke(&held))?;
-        if !taken.is_empty() {
-            self.directory.audit(&line("forced", &taken))?;
+        self.directory.audit(&line("forces", &meant))?;
+        let taken = in_guard(&file, Access::Write, |critical| critical.revoke(&meant))?;
+        let mut evicted = Evicted::default();
+        for (ticket, fence) in &taken {
+            if let Some(holder) = holders.get(ticket) {
+                evicted.holders.push(holder.clone());
+            } else if let Some(waiter) = waiters.get(ticket) {
+                match fence {
+                    None => evicted.waiters.push(waiter.clone()),
+                    // It was granted between the two looks.
+                    Some(fence) => evicted.holders.push(Holder {
+                        owner: waiter.owner.clone(),
+                        mode: waiter.mode,
+                        fence: *fence,
+                        revoked: true,
+                        processes: Vec::new(),
+                    }),
+                }
+            }
         }
-        before.holders.retain(|it| taken.contains(&it.fence));
-        Ok(Evicted { holders: before.holders, waiters: Vec::new() })
+        if !evicted.is_empty() {
+            let tickets: Vec<u64> = taken.iter().map(|(ticket, _)| *ticket).collect();
+            self.directory.audit(&line("forced", &tickets))?;
+        }
+        Ok(evicted)
     }
 }
 
-/// What the state file at `path` says, and `/proc` about its holders.
+/// What the state file at `path` says, and `/proc` about those who keep it.
 fn describe(path: &Path, processes: &Processes) -> Result<Status, Error> {
     let resource = LockFile::read_resource(path)?;
     let Some(file) = LockFile::open(path, &resource, Access::Read)? else {
         return Ok(Status::new(resource));
     };
-    in_guard(&file, Access::Read, |critical| {
-        let mut status = critical.status()?;
-        let tickets: BTreeMap<Fence, u64> = critical.tickets().collect();
-        for holder in &mut status.holders {
-            let ticket = tickets.get(&holder.fence).copied().unwrap_or_default();
-            holder.processes = processes.of(file.identity().inode, ticket);
-        }
-        for (waiter, ticket) in status.waiters.iter_mut().zip(critical.waiting_tickets()) {
-            waiter.processes = processes.of(file.identity().inode, ticket);
-        }
-        Ok(status)
-    })
+    let (mut status, tickets) = in_guard(&file, Access::Read, read_status)?;
+    name_processes(&mut status, &tickets, file.identity(), processes);
+    Ok(status)
 }
 
-fn read_status(critical: &mut Critical<'_>) -> Result<Status, Error> {
+fn name_processes(status: &mut Status, tickets: &Tickets, file: Identity, processes: &Processes) {
+    for (holder, ticket) in status.holders.iter_mut().zip(&tickets.holders) {
+        holder.processes = processes.of(file.inode, *ticket);
+    }
+    for (waiter, ticket) in status.waiters.iter_mut().zip(&tickets.waiters) {
+        waiter.processes = processes.of(file.inode, *ticket);
+    }
+}
+
+fn read_status(critical: &mut Critical<'_>) -> Result<(Status, Tickets), Error> {
     critical.status()
 }

@@ -62,6 +62,42 @@ impl Processes {
     }
 }
 
+/// A process, told from all others of this run of the kernel: its number may be used again, or mean
+/// another one in another namespace, but not with the same moment of its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Started {
+    pub pid: u32,
+    /// In ticks of the kernel since its own start; zero if it is not known.
+    pub at: u64,
+}
+
+impl Started {
+    /// This process.
+    pub fn own() -> Self {
+        let pid = std::process::id();
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        Self { pid, at: state_and_start(&stat).map_or(0, |(_, at)| at) }
+    }
+
+    /// Whether it is stopped, by SIGSTOP or Ctrl-Z. `false` if that cannot be told. One that a
+    /// debugger holds does not count: whoever traces a process stops it all the time.
+    pub fn is_stopped(self) -> bool {
+        if self.at == 0 || self.pid == std::process::id() {
+            return false;
+        }
+        let stat = std::fs::read(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        state_and_start(&String::from_utf8_lossy(&stat)) == Some(('T', self.at))
+    }
+}
+
+/// From `/proc/PID/stat`. The second field is a name in brackets, which may have any characters;
+/// after it come the state, of one letter, and as the 20th the moment of the start.
+fn state_and_start(stat: &str) -> Option<(char, u64)> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    Some((state, fields.nth(18)?.parse().ok()?))
+}
+
 /// Reads a line like `lock: 1: OFDLCK ADVISORY WRITE -1 fe:00:1234 5 5`: inode and first byte.
 fn held_lock(line: &str) -> Option<(u64, i64)> {
     let mut words = line.strip_prefix("lock:")?.split_whitespace().skip(1);
@@ -78,15 +114,42 @@ fn describe(pid: u32, process: &Path) -> Process {
     let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
     let name = String::from_utf8_lossy(&read("comm")).trim().to_owned();
     let command = if line.trim().is_empty() { name } else { line.trim().to_owned() };
-    // After the name in brackets comes the state, of one letter.
-    let stat = String::from_utf8_lossy(&read("stat")).into_owned();
-    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
-    Process { pid, command, is_stopped: matches!(state, Some('T' | 't')) }
+    let state = state_and_start(&String::from_utf8_lossy(&read("stat")));
+    Process { pid, command, is_stopped: matches!(state, Some(('T' | 't', _))) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_is_known_by_its_start_whatever_it_is_called() {
+        let rest = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        assert_eq!(state_and_start(&format!("7 (a) b) {rest}")), Some(('S', 4711)));
+        assert_eq!(state_and_start("7 (a"), None);
+        let own = Started::own();
+        assert!(own.at > 0 && !own.is_stopped());
+    }
+
+    #[test]
+    fn one_that_is_stopped_is_told_from_another_of_the_same_number() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let process = Started { pid, at: state_and_start(&stat()).unwrap().1 };
+        assert!(!process.is_stopped());
+        let number = nix::unistd::Pid::from_raw(i32::try_from(pid).unwrap());
+        nix::sys::signal::kill(number, nix::sys::signal::Signal::SIGSTOP).unwrap();
+        while !stat().contains(" T ") {
+            std::thread::yield_now();
+        }
+        assert!(process.is_stopped());
+        assert!(!Started { pid, at: process.at + 1 }.is_stopped());
+        assert!(!Started { pid, at: 0 }.is_stopped(), "it did not say when it started");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!process.is_stopped());
+    }
 
     #[test]
     fn the_kernels_line_is_understood() {

@@ -1,17 +1,18 @@
-//! A thread that looks now and then whether a lock was taken away from its holder.
+//! A thread that looks now and then whether a lock was taken away from its holder, or its place in
+//! the queue from one who waits; and whether the one that somebody waits for is stopped.
 //!
-//! Two things can do that: `revoke`, which writes to the audit log afterwards, and somebody who
-//! removes or replaces the state file. The first is looked for with one call however many locks
-//! are held; the second file by file, some at a time.
+//! Two things can take a lock away: `revoke`, which writes to the audit log afterwards, and somebody
+//! who removes or replaces the state file. The first is looked for with one call however many locks
+//! are held; the second file by file, some at a time. Those who wait look after one process per
+//! line: the one that its front sleeps on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
 use super::directory::Directory;
 use super::file::{LockFile, Ticket};
+use super::lines::Lines;
 use crate::threads::start_thread;
 use crate::{Loss, LossSignal};
 
@@ -48,11 +49,10 @@ impl Grip {
     }
 }
 
-/// All that one engine holds and waits for.
+/// All that one engine holds.
 #[derive(Default)]
 pub struct Watch {
     held: Mutex<Grips>,
-    waiting: Mutex<Vec<Weak<Notify>>>,
     started: OnceLock<()>,
 }
 
@@ -77,20 +77,15 @@ impl Watch {
         lock(&self.held).by_key.remove(&key);
     }
 
-    /// Rings `bell` as well when somebody's lock is taken away: it may be the waiter's turn.
-    pub fn add_waiter(&self, bell: &Arc<Notify>) {
-        let mut waiting = lock(&self.waiting);
-        waiting.retain(|it| it.strong_count() > 0);
-        waiting.push(Arc::downgrade(bell));
-    }
-
     /// Starts the thread, once. It ends with the engine.
-    pub fn start(self: &Arc<Self>, directory: &Arc<Directory>) {
+    pub fn start(self: &Arc<Self>, directory: &Arc<Directory>, lines: &Arc<Lines>) {
         self.started.get_or_init(|| {
             let (watch, directory) = (Arc::downgrade(self), Arc::clone(directory));
-            let heard = directory.audit_length();
+            let (lines, heard) = (Arc::clone(lines), directory.audit_length());
             // Without it nothing but the early word of a loss is missing: a release still tells.
-            let _ = start_thread("conclave-watch", move || run(&watch, &directory, heard));
+            // And those who are stopped are not passed over.
+            let run = move || run(&watch, &directory, &lines, heard);
+            let _ = start_thread("conclave-watch", run);
         });
     }
 
@@ -119,15 +114,9 @@ impl Watch {
         }
         last
     }
-
-    fn wake_waiters(&self) {
-        for bell in lock(&self.waiting).iter().filter_map(Weak::upgrade) {
-            bell.notify_one();
-        }
-    }
 }
 
-fn run(watch: &Weak<Watch>, directory: &Directory, mut heard: u64) {
+fn run(watch: &Weak<Watch>, directory: &Directory, lines: &Lines, mut heard: u64) {
     // At first as if the log had just grown: it may have, before we knew of those who wait.
     let (mut last, mut last_added, mut looks) = (0, 0, LOOKS);
     loop {
@@ -141,8 +130,9 @@ fn run(watch: &Weak<Watch>, directory: &Directory, mut heard: u64) {
         if looks > 0 {
             looks -= 1;
             last_added = 0;
-            watch.wake_waiters();
+            lines.look_for_the_evicted();
         }
+        lines.look_for_the_stopped();
         // What was added since the last look may have been taken away before it was added.
         last_added = watch.look_for_revocations(last_added);
         last = watch.look_for_files(last);

@@ -1,6 +1,12 @@
 //! The engine `local`, within one process: order, modes, fences, cancelling, loss.
 
+mod actor;
+mod crowd;
+mod directory;
 mod races;
+mod runtimes;
+mod several;
+mod stopped;
 
 use std::num::NonZeroU32;
 use std::os::unix::fs::FileExt;

@@ -47,7 +47,7 @@ fn pretend_restart(file: &std::fs::File) {
 }
 
 /// Locks or unlocks the state's guard, as soon as nobody else has it.
-fn set_guard(file: &std::fs::File, kind: i32) {
+pub fn set_guard(file: &std::fs::File, kind: i32) {
     let range = libc::flock {
         l_type: i16::try_from(kind).unwrap(),
         l_whence: 0,
