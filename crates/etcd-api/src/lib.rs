@@ -4,6 +4,11 @@
 //! Names and numbers are etcd's own, so that they can be looked up in its documentation.
 
 #![expect(missing_docs, reason = "generated; etcd's documentation says what each field means")]
-#![expect(clippy::all, unused_qualifications, reason = "generated")]
+#![expect(
+    clippy::all,
+    clippy::allow_attributes_without_reason,
+    unused_qualifications,
+    reason = "generated"
+)]
 
 tonic::include_proto!("etcdserverpb");

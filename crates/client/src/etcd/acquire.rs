@@ -241,6 +241,10 @@ impl Asker {
             () = reply.closed() => Err(Error::Unknown { resource: resource.clone() }),
         };
         mirror.forget(&place.key);
+        if matches!(turn, Ok(Turn::Gone)) && !place.session.is_over() {
+            // Taken away alone, or with everything else that hangs on its lease?
+            place.session.look(&self.core).await;
+        }
         match turn {
             Ok(Turn::Granted) => Ok(Some(place.grip(resource.clone(), revision))),
             Ok(Turn::Gone) if place.session.is_over() => Ok(None),

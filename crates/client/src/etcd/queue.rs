@@ -175,8 +175,8 @@ mod tests {
             self
         }
 
-        fn ask(&mut self, key: &str, request: Request) -> &mut Self {
-            let entrant = Entrant::new(&request, "here", std::time::SystemTime::UNIX_EPOCH);
+        fn ask(&mut self, key: &str, request: &Request) -> &mut Self {
+            let entrant = Entrant::new(request, "here", std::time::SystemTime::UNIX_EPOCH);
             self.put(key, &entrant.encode())
         }
 
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn who_created_its_key_first_holds() {
         let mut world = World::new();
-        world.ask("x/b-1", lock()).ask("x/a-1", lock());
+        world.ask("x/b-1", &lock()).ask("x/a-1", &lock());
         assert_eq!(world.granted(Kind::Lock), ["x/b-1"]);
         assert!(world.queue.delete(b"x/b-1"));
         assert_eq!(world.granted(Kind::Lock), ["x/a-1"]);
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_key_that_is_used_again_stands_at_the_end() {
         let mut world = World::new();
-        world.put("x/a", b"").ask("x/b-1", lock());
+        world.put("x/a", b"").ask("x/b-1", &lock());
         // Its deletion was not seen, only that it is there again.
         world.put("x/a", b"");
         assert_eq!(world.granted(Kind::Lock), ["x/b-1"]);
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_value_written_later_changes_no_place() {
         let mut world = World::new();
-        world.ask("x/a-1", lock()).ask("x/b-1", lock());
+        world.ask("x/a-1", &lock()).ask("x/b-1", &lock());
         let kv = KeyValue {
             key: b"x/a-1".to_vec(),
             create_revision: 11,
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn locks_and_elections_of_one_name_are_kept_apart_but_for_strangers() {
         let mut world = World::new();
-        world.ask("x/a-1", lock()).put("x/b-1L", b"me").put("x/c", b"").put("x/d-1L", b"you");
+        world.ask("x/a-1", &lock()).put("x/b-1L", b"me").put("x/c", b"").put("x/d-1L", b"you");
         assert_eq!(world.granted(Kind::Lock), ["x/a-1"]);
         assert_eq!(world.granted(Kind::Election), ["x/b-1L"]);
         world.queue.delete(b"x/b-1L");
@@ -240,8 +240,8 @@ mod tests {
     #[test]
     fn readers_go_together_and_never_past_a_writer() {
         let mut world = World::new();
-        world.ask("x/1-1", lock().shared()).ask("x/2-1", lock().shared());
-        world.ask("x/3-1", lock()).ask("x/4-1", lock().shared());
+        world.ask("x/1-1", &lock().shared()).ask("x/2-1", &lock().shared());
+        world.ask("x/3-1", &lock()).ask("x/4-1", &lock().shared());
         assert_eq!(world.granted(Kind::Lock), ["x/1-1", "x/2-1"]);
         assert!(!world.queue.would_let_in(Kind::Lock, Mode::Shared));
         world.queue.delete(b"x/3-1");
@@ -251,10 +251,10 @@ mod tests {
     #[test]
     fn garbage_is_an_exclusive_lock_and_a_foreign_key_is_named() {
         let mut world = World::new();
-        world.put("x/1-1", b"garbage").ask("x/2-1", lock().shared());
+        world.put("x/1-1", b"garbage").ask("x/2-1", &lock().shared());
         assert_eq!(world.granted(Kind::Lock), ["x/1-1"]);
         assert!(world.queue.foreign(b"x/2-1").is_none());
-        world.put("x/config", b"").ask("x/3-1", lock());
+        world.put("x/config", b"").ask("x/3-1", &lock());
         assert_eq!(world.queue.foreign(b"x/3-1").unwrap().key, b"x/config");
         assert!(world.queue.foreign(b"x/2-1").is_none(), "it is behind that one");
     }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn another_use_of_the_name_ahead_is_a_mismatch() {
         let mut world = World::new();
-        world.ask("x/1-1", lock().slots(2).unwrap()).ask("x/2-1", lock());
+        world.ask("x/1-1", &lock().slots(2).unwrap()).ask("x/2-1", &lock());
         let theirs = world.queue.mismatch(Kind::Lock, Mode::Exclusive, b"x/2-1");
         assert_eq!(theirs, Some(usage(lock().slots(2).unwrap().mode)));
         let slots = lock().slots(2).unwrap().mode;

@@ -132,6 +132,15 @@ impl Session {
         }
     }
 
+    /// Asks the servers whether it is over, before it is time to renew it.
+    pub async fn look(&self, core: &Core) {
+        match renew(core, self).await {
+            Renewal::Confirmed(sent) => self.tenure.extend(sent, self.ttl),
+            Renewal::Gone => self.end(&Loss::Expired),
+            Renewal::Unanswered => {}
+        }
+    }
+
     /// Asks the servers to end it. All its keys are gone then.
     pub async fn revoke(&self, servers: &Servers) -> Result<(), Error> {
         let limit = Some(self.tenure.deadline());

@@ -112,7 +112,7 @@ impl World for EtcdWorld {
 
 fn keeps(claim: &str) {
     let Some(binaries) = servers::required() else { return };
-    assert_kept(claim, &[], |claim| Box::new(EtcdWorld::new(&binaries, claim)));
+    assert_kept(claim, |claim| Box::new(EtcdWorld::new(&binaries, claim)));
 }
 
 test_every_claim!(keeps);

@@ -4,20 +4,7 @@ use conclave_client::{Client, Local};
 use tempfile::TempDir;
 
 use crate::claims::test_every_claim;
-use crate::world::{Ability, Fails, Gap, World, assert_kept};
-
-const GAPS: &[Gap] = &[
-    Gap {
-        claim: "force_by_process_turns_its_waiters_away",
-        fails: Fails::Always,
-        why: "waiters cannot be turned away yet",
-    },
-    Gap {
-        claim: "force_by_process_leaves_other_processes_alone",
-        fails: Fails::Always,
-        why: "waiters cannot be turned away yet",
-    },
-];
+use crate::world::{Ability, World, assert_kept};
 
 struct LocalWorld {
     directory: TempDir,
@@ -43,7 +30,7 @@ impl World for LocalWorld {
 }
 
 fn keeps(claim: &str) {
-    assert_kept(claim, GAPS, |_| Box::new(LocalWorld { directory: tempfile::tempdir().unwrap() }));
+    assert_kept(claim, |_| Box::new(LocalWorld { directory: tempfile::tempdir().unwrap() }));
 }
 
 test_every_claim!(keeps);

@@ -46,7 +46,7 @@ impl World for MemoryWorld {
 }
 
 fn keeps(claim: &str) {
-    assert_kept(claim, &[], |_| Box::new(MemoryWorld::new()));
+    assert_kept(claim, |_| Box::new(MemoryWorld::new()));
 }
 
 test_every_claim!(keeps);

@@ -115,38 +115,12 @@ pub fn judge(claim: &Claim, world: Box<dyn World>) -> Verdict {
     }
 }
 
-/// A claim that an engine does not keep yet.
-pub struct Gap {
-    pub claim: &'static str,
-    pub fails: Fails,
-    pub why: &'static str,
-}
-
-/// How surely a claim fails.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fails {
-    /// One that is kept by now must come off the list.
-    #[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only that engine has such"))]
-    Always,
-    /// It depends on who is faster.
-    #[cfg_attr(not(feature = "etcd"), expect(dead_code, reason = "only that engine has such"))]
-    Sometimes,
-}
-
 /// The whole of a test: claim `name` in that world.
-pub fn assert_kept(name: &str, gaps: &[Gap], make_world: impl FnOnce(&Claim) -> Box<dyn World>) {
-    for gap in gaps {
-        Claim::named(gap.claim);
-    }
+pub fn assert_kept(name: &str, make_world: impl FnOnce(&Claim) -> Box<dyn World>) {
     let claim = Claim::named(name);
-    let gap = gaps.iter().find(|gap| gap.claim == name);
-    match (judge(claim, make_world(claim)), gap) {
-        (Verdict::LeftOut(missing), _) => println!("left out: this world cannot {missing:?}"),
-        (Verdict::Broken(how), None) => panic!("{name}: {how}"),
-        (Verdict::Broken(how), Some(gap)) => println!("known not to hold ({}): {how}", gap.why),
-        (Verdict::Kept, Some(Gap { fails: Fails::Always, .. })) => {
-            panic!("{name} holds by now: strike it off the list of gaps")
-        }
-        (Verdict::Kept, _) => {}
+    match judge(claim, make_world(claim)) {
+        Verdict::Kept => {}
+        Verdict::LeftOut(missing) => println!("left out: this world cannot {missing:?}"),
+        Verdict::Broken(how) => panic!("{name}: {how}"),
     }
 }

@@ -201,8 +201,8 @@ async fn a_revoked_lease_is_a_loss_and_those_who_waited_go_on() {
     let loss = soon(guard.lost()).await;
     assert!(matches!(loss, Loss::Forced | Loss::Expired), "{loss:?}");
     drop(other);
-    soon(waiting).await.unwrap().unwrap();
-    soon(ours.lock("x")).await.unwrap();
+    drop(soon(waiting).await.unwrap().unwrap());
+    drop(soon(ours.lock("x")).await.unwrap());
 }
 
 #[tokio::test]

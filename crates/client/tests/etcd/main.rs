@@ -1,7 +1,5 @@
 //! The engine etcd, against real servers.
 
-#![expect(clippy::disallowed_types, reason = "real servers take real time")]
-
 mod faults;
 mod interop;
 
