@@ -1,6 +1,6 @@
 //! What a lock of this machine costs, beside the system calls that it cannot do without.
 //!
-//! `cargo bench -p conclave-client`
+//! `cargo bench -p conclave-client --bench local`, and after it `-- crowds` for that part alone.
 
 #![expect(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -20,10 +20,19 @@ const ROUNDS: usize = 5;
 
 fn main() {
     let directory = tempfile::tempdir().expect("a directory for temporary files");
-    uncontended(directory.path());
-    handoffs(directory.path());
-    crowds(directory.path());
-    names(directory.path());
+    let parts: [(&str, fn(&Path)); 4] = [
+        ("uncontended", uncontended),
+        ("handoffs", handoffs),
+        ("crowds", crowds),
+        ("names", names),
+    ];
+    // Cargo adds an option of its own.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
+    for (name, run) in parts {
+        if wanted.is_empty() || wanted.iter().any(|it| it == name) {
+            run(directory.path());
+        }
+    }
 }
 
 /// The same loop with the bare system calls and with the engine, in turns, because the machine is

@@ -16,10 +16,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use nix::libc;
 
+use super::entries::Entries;
 use super::kernel::{self, Access, Guarded, TicketBytes};
 use super::layout::{
     Applicant, BootId, Entry, FENCE_MAX, Flaw, Header, INITIAL_SIZE, Record, Summary,
@@ -49,6 +51,8 @@ pub struct LockFile {
     pid: u32,
     /// The last ticket that it let go of; zero if none.
     let_go: AtomicU64,
+    /// Room for entries, used again: a long queue would otherwise be new memory for each look.
+    room: Mutex<Entries>,
 }
 
 /// Keeps other threads out of the guard: the kernel keeps out other open files only.
@@ -107,8 +111,8 @@ impl LockFile {
         let identity = Identity::of(&metadata);
         let (path, resource) = (path.to_owned(), resource.clone());
         let (is_inside, pid) = (AtomicBool::new(false), std::process::id());
-        let let_go = AtomicU64::new(0);
-        Ok(Some(Self { file, path, resource, identity, is_inside, pid, let_go }))
+        let (let_go, room) = (AtomicU64::new(0), Mutex::default());
+        Ok(Some(Self { file, path, resource, identity, is_inside, pid, let_go, room }))
     }
 
     /// Whose state this is, whatever the file is called.
@@ -215,6 +219,11 @@ impl LockFile {
         Ok(entry.is_some_and(|it| it.ticket() == ticket && !it.is_revoked()))
     }
 
+    fn room(&self) -> MutexGuard<'_, Entries> {
+        // What is left there is overwritten before it is looked at.
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn io(&self, doing: &str, error: io::Error) -> Error {
         Error::io(format!("{doing} {}", self.path.display()), error)
     }
@@ -270,13 +279,22 @@ pub struct Terms {
 pub struct Critical<'a> {
     file: &'a LockFile,
     summary: Summary,
-    /// As they lie in the file; `None` where nobody was or is. Not all of them are alive.
-    entries: Vec<Option<Entry>>,
+    /// As they lie in the file. Not all of them are alive.
+    entries: Entries,
     /// Those found to be dead, which the file does not know yet.
     dead: Vec<usize>,
     // Dropped in this order.
     _guard: Guarded<'a>,
     _inside: Inside<'a>,
+}
+
+impl Drop for Critical<'_> {
+    fn drop(&mut self) {
+        // Still inside: nobody else of this process uses it. A single entry is not worth the memory.
+        if self.entries.len() > 1 {
+            *self.file.room() = std::mem::take(&mut self.entries);
+        }
+    }
 }
 
 impl<'a> Critical<'a> {
@@ -287,41 +305,27 @@ impl<'a> Critical<'a> {
         read.map_err(|error| file.io("cannot read", error))?;
         let (summary, entry) = first.split_first_chunk().expect("it begins with the summary");
         let summary = Summary::decode(summary).map_err(|what| file.damaged(what))?;
-        let (entries, dead) = (Vec::new(), Vec::new());
-        let mut critical = Self { file, summary, entries, dead, _guard: guard, _inside: inside };
         let count = summary.entries as usize;
-        if count == 1 {
-            critical.take_in(entry)?;
-        } else if count > 1 {
+        if count > 1 {
             // The last entry may not be written yet. More than that is not a count of entries.
             let length = file.file.metadata().map_err(|error| file.io("cannot read", error))?.len();
             if Entry::offset(count.saturating_sub(1)) > length {
                 return Err(file.damaged("its counters are damaged"));
             }
-            let mut rest = vec![0; count * Entry::SIZE];
-            let length = read_up_to(&file.file, &mut rest, Entry::offset(0));
-            rest.truncate(length.map_err(|error| file.io("cannot read", error))?);
-            // What was never written is not there: its writer died first.
-            rest.resize(count * Entry::SIZE, 0);
-            critical.take_in(&rest)?;
         }
-        Ok(critical)
-    }
-
-    fn take_in(&mut self, blocks: &[u8]) -> Result<(), Error> {
-        for block in blocks.chunks_exact(Entry::SIZE) {
-            let block = block.try_into().expect("chunks are of that size");
-            let entry = Entry::decode(block).map_err(|what| self.file.damaged(what))?;
-            self.entries.push(entry);
-        }
-        Ok(())
+        let mut entries = std::mem::take(&mut *file.room());
+        let entry = entry.first_chunk().expect("an entry comes after the summary");
+        let read = entries.read(&file.file, count, entry);
+        let read = read.map_err(|error| file.io("cannot read", error))?;
+        read.map_err(|what| file.damaged(what))?;
+        Ok(Self { file, summary, entries, dead: Vec::new(), _guard: guard, _inside: inside })
     }
 
     /// The entry, if its ticket is alive; otherwise it is forgotten. Asking the kernel takes the
     /// longer the more tickets there are: it is asked only of those that matter, and the dead among
     /// these are cleared, so that nobody asks again.
     fn living(&mut self, index: usize) -> Result<Option<Entry>, Error> {
-        let Some(entry) = self.entries.get(index).copied().flatten() else { return Ok(None) };
+        let Some(entry) = self.entries.get(index) else { return Ok(None) };
         // One call less for who locks again and again.
         let is_alive = entry.ticket() != self.file.let_go.load(Ordering::Relaxed)
             && kernel::is_locked(&self.file.file, TicketBytes::Alive(entry.ticket()))
@@ -329,7 +333,7 @@ impl<'a> Critical<'a> {
         if is_alive {
             return Ok(Some(entry));
         }
-        self.entries[index] = None;
+        self.entries.clear(index);
         self.dead.push(index);
         Ok(None)
     }
@@ -346,7 +350,7 @@ impl<'a> Critical<'a> {
     fn holders(&mut self) -> Result<Vec<Entry>, Error> {
         let mut holders = Vec::new();
         for index in 0..self.entries.len() {
-            let holds = self.entries[index].is_some_and(|it| it.fence().is_some());
+            let holds = self.entries.glance(index).is_some_and(|it| it.fence.is_some());
             if holds && let Some(entry) = self.living(index)? {
                 holders.push(entry);
             }
@@ -360,9 +364,8 @@ impl<'a> Critical<'a> {
     fn waiter_before(&mut self, before: u64) -> Result<Option<Entry>, Error> {
         let mut before = before;
         loop {
-            let waiting = self.entries.iter().enumerate().filter_map(|(index, it)| {
-                let ticket = it.as_ref().filter(|it| it.fence().is_none())?.ticket();
-                (ticket < before).then_some((ticket, index))
+            let waiting = self.entries.iter().filter_map(|(index, it)| {
+                (it.fence.is_none() && it.ticket < before).then_some((it.ticket, index))
             });
             let Some((ticket, index)) = waiting.max() else { return Ok(None) };
             if let Some(entry) = self.living(index)?.filter(|it| !it.is_revoked()) {
@@ -431,9 +434,7 @@ impl<'a> Critical<'a> {
             Turn::Behind(_) | Turn::Until(_) => 0,
         };
         let number = self.summary.last_ticket + 1;
-        let free = self.entries.iter().position(Option::is_none);
-        let index = free.unwrap_or(self.entries.len());
-        let ticket = Ticket { number, index };
+        let ticket = Ticket { number, index: self.entries.free_place() };
         let claimed = match turn {
             Turn::Now => kernel::hold(&self.file.file, number),
             Turn::Behind(_) | Turn::Until(_) => kernel::wait(&keeper.file, number),
@@ -455,8 +456,8 @@ impl<'a> Critical<'a> {
     fn check_usage(&mut self, request: &Request) -> Result<(), Error> {
         let ours = usage(request.mode);
         for index in 0..self.entries.len() {
-            let is_other =
-                self.entries[index].is_some_and(|it| usage(it.mode()) != ours && !it.is_revoked());
+            let entry = self.entries.glance(index);
+            let is_other = entry.is_some_and(|it| usage(it.mode) != ours && !it.is_revoked);
             if is_other && let Some(other) = self.living(index)? {
                 let (resource, theirs) = (request.resource.clone(), usage(other.mode()));
                 return Err(Error::Mismatch { resource, ours, theirs });
@@ -474,7 +475,7 @@ impl<'a> Critical<'a> {
         terms: Terms,
         keeper: &LockFile,
     ) -> Result<Step, Error> {
-        let own = self.entries.get(ticket.index).copied().flatten();
+        let own = self.entries.get(ticket.index);
         let Some(mut entry) = own.filter(|it| it.ticket() == ticket.number) else {
             return Err(self.file.damaged("an entry of its queue is gone"));
         };
@@ -509,7 +510,7 @@ impl<'a> Critical<'a> {
         let mut is_first_since_boot = false;
         if self.summary.boot != terms.boot {
             self.bury_the_dead()?;
-            is_first_since_boot = self.entries.iter().all(Option::is_none);
+            is_first_since_boot = self.entries.iter().next().is_none();
         }
         if is_first_since_boot || self.summary.last_fence >= self.summary.bound {
             if !terms.may_sync {
@@ -572,13 +573,8 @@ impl<'a> Critical<'a> {
 
     /// Writes the counters, then the entry.
     fn write(&mut self, ticket: Ticket, entry: Entry) -> Result<(), Error> {
-        if ticket.index == self.entries.len() {
-            self.entries.push(None);
-        }
-        self.entries[ticket.index] = Some(entry);
-        while self.entries.last().is_some_and(Option::is_none) {
-            self.entries.pop();
-        }
+        self.entries.set(ticket.index, &entry);
+        self.entries.trim();
         self.summary.entries = u32::try_from(self.entries.len()).expect("a queue is short");
         self.summary.version = self.summary.version.wrapping_add(1);
         let file = &self.file.file;
@@ -600,7 +596,7 @@ impl<'a> Critical<'a> {
     fn clear_the_dead(&mut self) -> Result<(), Error> {
         for index in std::mem::take(&mut self.dead) {
             // Its place may be in use again, or lie behind the last entry.
-            if self.entries.get(index).is_some_and(Option::is_none) {
+            if index < self.entries.len() && self.entries.glance(index).is_none() {
                 let cleared = self.file.file.write_all_at(&[0; Entry::SIZE], Entry::offset(index));
                 cleared.map_err(|error| self.file.io("cannot write", error))?;
             }
@@ -645,7 +641,7 @@ impl<'a> Critical<'a> {
 
     /// A holder writes its value, if it still is one.
     pub fn publish(&mut self, ticket: Ticket, fence: Fence, bytes: &[u8]) -> Result<(), Error> {
-        let own = self.entries.get(ticket.index).copied().flatten();
+        let own = self.entries.get(ticket.index);
         if !own.is_some_and(|it| it.ticket() == ticket.number && !it.is_revoked()) {
             let resource = self.file.resource.clone();
             return Err(Error::Lost { resource, loss: Loss::Forced });
@@ -665,8 +661,8 @@ impl<'a> Critical<'a> {
     pub fn revoke(&mut self, tickets: &[u64]) -> Result<Vec<(u64, Option<Fence>)>, Error> {
         let mut taken = Vec::new();
         for index in 0..self.entries.len() {
-            let is_meant = self.entries[index]
-                .is_some_and(|it| tickets.contains(&it.ticket()) && !it.is_revoked());
+            let entry = self.entries.glance(index);
+            let is_meant = entry.is_some_and(|it| tickets.contains(&it.ticket) && !it.is_revoked);
             if !is_meant {
                 continue;
             }
@@ -685,12 +681,13 @@ impl<'a> Critical<'a> {
         self.bury_the_dead()?;
         let mut status = Status::new(self.file.resource.clone());
         let mut tickets = Tickets::default();
-        let (mut holders, mut waiters): (Vec<&Entry>, Vec<&Entry>) =
-            self.entries.iter().flatten().partition(|it| it.fence().is_some());
-        holders.sort_unstable_by_key(|it| it.fence());
+        let entries = (0..self.entries.len()).filter_map(|index| self.entries.get(index));
+        let (mut holders, mut waiters): (Vec<Entry>, Vec<Entry>) =
+            entries.partition(|it| it.fence().is_some());
+        holders.sort_unstable_by_key(Entry::fence);
         // Who lost its place and has not looked yet is not in the queue.
         waiters.retain(|it| !it.is_revoked());
-        waiters.sort_unstable_by_key(|it| it.ticket());
+        waiters.sort_unstable_by_key(Entry::ticket);
         for entry in holders {
             tickets.holders.push(entry.ticket());
             status.holders.push(Holder {
@@ -752,18 +749,4 @@ fn read_header(file: &File) -> io::Result<Result<Header, Flaw>> {
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(Header::decode(&block))
-}
-
-/// Reads what is there: less than asked for at the end of the file.
-fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match file.read_at(&mut buffer[length..], offset + length as u64) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
 }

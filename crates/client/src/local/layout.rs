@@ -257,14 +257,25 @@ impl Entry {
 
     /// `None` if nobody was ever there.
     pub fn decode(block: &[u8; Self::SIZE]) -> Result<Option<Self>, Flaw> {
-        if get_u64(block, 0) == 0 && block.iter().all(|it| *it == 0) {
-            return Ok(None);
+        Self::check(block)?;
+        Ok(Self::copy(block))
+    }
+
+    /// Whether it is what it should be.
+    pub fn check(block: &[u8; Self::SIZE]) -> Result<(), Flaw> {
+        const DAMAGED: Flaw = "an entry of its queue is damaged";
+        let ticket = get_u64(block, 0);
+        if ticket == 0 {
+            return if block.iter().all(|it| *it == 0) { Ok(()) } else { Err(DAMAGED) };
         }
-        check(block).map_err(|()| "an entry of its queue is damaged")?;
-        if !(1..=3).contains(&block[28]) || get_u64(block, 0) > TICKET_MAX {
-            return Err("an entry of its queue is damaged");
-        }
-        Ok(Some(Self(*block)))
+        check(block).map_err(|()| DAMAGED)?;
+        let is_sane = (1..=3).contains(&block[28]) && ticket <= TICKET_MAX;
+        if is_sane { Ok(()) } else { Err(DAMAGED) }
+    }
+
+    /// Of a block that was checked. `None` if nobody was ever there.
+    pub fn copy(block: &[u8; Self::SIZE]) -> Option<Self> {
+        (get_u64(block, 0) != 0).then_some(Self(*block))
     }
 
     pub fn ticket(&self) -> u64 {
@@ -273,7 +284,7 @@ impl Entry {
 
     /// Its fence, if it holds.
     pub fn fence(&self) -> Option<Fence> {
-        Some(Fence(get_u64(&self.0, 8))).filter(|fence| fence.0 != 0)
+        fence(&self.0)
     }
 
     /// The process that asked.
@@ -286,13 +297,7 @@ impl Entry {
     }
 
     pub fn mode(&self) -> Mode {
-        match self.0[28] {
-            1 => Mode::Exclusive,
-            2 => Mode::Shared,
-            _ => {
-                Mode::Slot { of: NonZeroU32::new(get_u32(&self.0, 32)).unwrap_or(NonZeroU32::MIN) }
-            }
-        }
+        mode(&self.0)
     }
 
     pub fn owner(&self) -> Owner {
@@ -306,6 +311,37 @@ impl Entry {
             pid: get_u32(&self.0, 24),
             since: SystemTime::UNIX_EPOCH + Duration::from_nanos(get_u64(&self.0, 16)),
         }
+    }
+}
+
+/// What matters of an entry, mostly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Glance {
+    pub ticket: u64,
+    /// Its fence, if it holds.
+    pub fence: Option<Fence>,
+    pub mode: Mode,
+    pub is_revoked: bool,
+}
+
+impl Glance {
+    /// At a block that was checked. `None` if nobody was ever there.
+    pub fn at(block: &[u8; Entry::SIZE]) -> Option<Self> {
+        let ticket = get_u64(block, 0);
+        let (fence, is_revoked) = (fence(block), block[29] != 0);
+        (ticket != 0).then(|| Self { ticket, fence, mode: mode(block), is_revoked })
+    }
+}
+
+fn fence(block: &[u8; Entry::SIZE]) -> Option<Fence> {
+    Some(Fence(get_u64(block, 8))).filter(|fence| fence.0 != 0)
+}
+
+fn mode(block: &[u8; Entry::SIZE]) -> Mode {
+    match block[28] {
+        1 => Mode::Exclusive,
+        2 => Mode::Shared,
+        _ => Mode::Slot { of: NonZeroU32::new(get_u32(block, 32)).unwrap_or(NonZeroU32::MIN) },
     }
 }
 

@@ -15,6 +15,7 @@
 mod acquire;
 mod directory;
 mod enter;
+mod entries;
 mod file;
 mod held;
 mod kernel;
