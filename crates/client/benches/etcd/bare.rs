@@ -8,9 +8,9 @@ use conclave_etcd_api::kv_client::KvClient;
 use conclave_etcd_api::lease_client::LeaseClient;
 use conclave_etcd_api::watch_client::WatchClient;
 use conclave_etcd_api::{
-    Compare, DeleteRangeRequest, LeaseGrantRequest, LeaseKeepAliveRequest, PutRequest,
-    RangeRequest, RequestOp, TxnRequest, WatchCreateRequest, WatchRequest, WatchResponse, compare,
-    range_request, request_op, response_op, watch_request,
+    Compare, DeleteRangeRequest, LeaseGrantRequest, LeaseRevokeRequest, PutRequest, RangeRequest,
+    RequestOp, TxnRequest, WatchCreateRequest, WatchRequest, WatchResponse, compare, range_request,
+    request_op, response_op, watch_request,
 };
 use tokio_stream::StreamExt as _;
 use tonic::Streaming;
@@ -38,9 +38,13 @@ impl Bare {
         let grant = LeaseGrantRequest { ttl: 60, id: 0 };
         let lease = LeaseClient::new(channel.clone()).lease_grant(grant).await.unwrap();
         let lease = lease.into_inner().id;
-        let renew = tokio_stream::once(LeaseKeepAliveRequest { id: lease });
-        LeaseClient::new(channel.clone()).lease_keep_alive(renew).await.unwrap();
         Self { channel, lease }
+    }
+
+    /// Gives the lease back.
+    pub async fn close(self) {
+        let revoke = LeaseRevokeRequest { id: self.lease };
+        LeaseClient::new(self.channel.clone()).lease_revoke(revoke).await.unwrap();
     }
 
     /// Locks and unlocks what nobody else wants.

@@ -12,7 +12,6 @@
 
 mod bare;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -110,7 +109,9 @@ fn bare_pairs(cluster: &EtcdCluster) -> f64 {
             bare.pair("pairs").await;
             count += 1;
         }
-        per_second(count, begun)
+        let rate = per_second(count, begun);
+        bare.close().await;
+        rate
     })
 }
 
@@ -148,8 +149,9 @@ fn our_hand_offs(cluster: &EtcdCluster) -> f64 {
 fn bare_hand_offs(cluster: &EtcdCluster, recipe: bare::Recipe) -> f64 {
     race(|_, is_over, count| {
         runtime().block_on(async {
-            let bare = Arc::new(bare::Bare::connect(&cluster.endpoints()[0]).await);
+            let bare = bare::Bare::connect(&cluster.endpoints()[0]).await;
             bare.take_turns(recipe, "contended", is_over, count).await;
+            bare.close().await;
         });
     })
 }
