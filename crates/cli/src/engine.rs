@@ -46,7 +46,7 @@ pub fn open(args: &EngineArgs) -> Result<Arc<dyn Engine>, Refused> {
 /// As [`open`].
 pub fn open_for(args: &EngineArgs, ttl: Option<Duration>) -> Result<Arc<dyn Engine>, Refused> {
     let engine = match decide(&Said::all(args)?, args.allow_network_fs)? {
-        Plan::Local(options) => open_local(&options)?,
+        Plan::Local(options) => open_local(&options, args.allow_volatile)?,
         Plan::Etcd(settings) => open_etcd(*settings, ttl)?,
     };
     if args.verbose {
@@ -55,7 +55,7 @@ pub fn open_for(args: &EngineArgs, ttl: Option<Duration>) -> Result<Arc<dyn Engi
     Ok(engine)
 }
 
-fn open_local(options: &LocalOptions) -> Result<Arc<dyn Engine>, Refused> {
+fn open_local(options: &LocalOptions, allow_volatile: bool) -> Result<Arc<dyn Engine>, Refused> {
     let engine = Local::with(options).map_err(|error| {
         let hint = match error {
             Error::NetworkFileSystem { .. } => " (--allow-network-fs)",
@@ -65,6 +65,13 @@ fn open_local(options: &LocalOptions) -> Result<Arc<dyn Engine>, Refused> {
     })?;
     // Commands are told by a URL where their locks are: it must not be that of others.
     At::local(engine.directory()).map_err(|error| Refused::usage(error.to_string()))?;
+    if engine.is_volatile() && !allow_volatile {
+        anstream::eprintln!(
+            "conclave: {} is in memory: a restart of the machine loses its fences and what --once \
+             remembers (--allow-volatile)",
+            engine.directory().display()
+        );
+    }
     Ok(Arc::new(engine))
 }
 

@@ -61,6 +61,10 @@ pub struct EngineArgs {
     /// Accept a directory on a network file system, whose locks may not hold
     #[arg(long)]
     pub allow_network_fs: bool,
+    /// Say nothing of a directory in memory (tmpfs), where a restart of the machine loses fences and
+    /// what --once remembers
+    #[arg(long)]
+    pub allow_volatile: bool,
     /// How long a server may take to answer for the first time [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = connect_timeout, allow_negative_numbers = true)]
     pub connect_timeout: Option<Duration>,

@@ -272,3 +272,15 @@ fn help_of_every_command_has_variables_and_exit_codes() {
         assert!(text.to_lowercase().contains("exit codes"), "{command}: {text}");
     }
 }
+
+#[test]
+fn a_directory_in_memory_is_told_unless_that_is_allowed() {
+    let world = World::new();
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return };
+    let directory = memory.path().to_str().unwrap();
+    let output = world.run(&["lock", "--dir", directory, "x", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("is in memory: a restart"), "{}", said(&output));
+    let output = world.run(&["lock", "--allow-volatile", "--dir", directory, "x", "true"]);
+    assert_eq!(said(&output), "");
+}
