@@ -254,3 +254,48 @@ async fn a_restart_of_the_only_server_is_survived_by_holder_and_waiter() {
     soon(guard.release()).await.unwrap();
     assert!(soon(waiting).await.unwrap() > fence);
 }
+
+#[tokio::test]
+async fn what_is_dropped_while_no_server_answers_is_let_go_when_one_does() {
+    let Some(binaries) = servers::required() else { return };
+    let cluster = EtcdCluster::start(&binaries, 1);
+    let mut patient = options(&cluster);
+    patient.ttl = Duration::from_secs(10);
+    let holder = Client::new(Etcd::new(patient).unwrap());
+    let dropped = soon(holder.lock("x")).await.unwrap();
+    // So that the session goes on.
+    let kept = soon(holder.lock("y")).await.unwrap();
+    cluster.kill(0);
+    drop(dropped);
+    sleep(Duration::from_secs(1)).await;
+    cluster.restart(0);
+    cluster.wait_healthy();
+    let other = client(&cluster);
+    drop(soon(other.lock("x")).await.unwrap());
+    assert_eq!(kept.standing(), Standing::Safe, "it was not the end of the session that freed it");
+    soon(kept.release()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_comes_late_does_not_bring_back_what_was_let_go() {
+    let Some(binaries) = servers::required() else { return };
+    let cluster = EtcdCluster::start(&binaries, 1);
+    let direct = cluster.endpoints().remove(0);
+    let proxy = Proxy::to(&direct[..]);
+    let mut options = EtcdOptions::new([proxy.address().to_string(), direct]);
+    options.ttl = TTL;
+    let client = Client::new(Etcd::new(options).unwrap());
+    // Connected, and with a session.
+    soon(soon(client.lock("warm")).await.unwrap().release()).await.unwrap();
+    proxy.freeze(Direction::ToServer);
+    let guard = soon(client.lock("x")).await.unwrap();
+    soon(guard.release()).await.unwrap();
+    // What was sent first arrives only now.
+    proxy.thaw(Direction::ToServer);
+    sleep(Duration::from_millis(500)).await;
+    let keys = cluster.etcdctl(["get", "x/", "--prefix", "--keys-only"]).output().unwrap();
+    assert_eq!(String::from_utf8(keys.stdout).unwrap(), "");
+    let marks = cluster.etcdctl(["get", "/conclave/gone/", "--prefix", "--keys-only"]).output();
+    let marks = String::from_utf8(marks.unwrap().stdout).unwrap();
+    assert!(marks.contains("/conclave/gone/x/"), "it was sent twice: {marks}");
+}
