@@ -19,8 +19,8 @@ fi
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 # All who want to exclude each other use the same directory. In a crontab it is the user's own.
-CONCLAVE_DIR=$stage/locks
-export CONCLAVE_DIR
+CONCLAVE_AT=local:$stage/locks
+export CONCLAVE_AT
 
 # It takes a while, so that the others come while it runs.
 cat >"$stage/job.sh" <<'JOB'

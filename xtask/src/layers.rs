@@ -16,7 +16,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("conclave-sim", &["conclave-core", "conclave-observe"]),
     ("conclave-check", &["conclave-core", "conclave-observe"]),
     ("conclave-testkit", &["conclave-core"]),
-    ("conclave-client", &["conclave-core"]),
+    ("conclave-client", &["conclave-core", "conclave-etcd-api"]),
+    ("conclave-etcd-api", &[]),
     (
         "conclave-cli",
         &[

@@ -2,8 +2,10 @@
 //! is the one that does.
 
 mod layers;
+mod servers;
 mod tidy;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -13,6 +15,7 @@ const USAGE: &str = "usage: cargo xtask TASK
 
   verify         everything that must pass: format, lints, layers, tidiness, tests, docs, short fuzz
   fix            format, rewrite the transcripts
+  servers        get the servers that some tests need, below target/servers
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
   fuzz [SECONDS] fuzz every parser for so long (30)
   bench          the benchmarks";
@@ -23,6 +26,7 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["verify"] => verify(),
         ["fix"] => fix(),
+        ["servers"] => servers::get(&root()),
         ["seeds"] => seeds("10000"),
         ["seeds", count] => seeds(count),
         ["fuzz"] => fuzz("30"),
@@ -40,24 +44,82 @@ fn main() -> ExitCode {
 }
 
 fn verify() -> anyhow::Result<()> {
-    layers::check(&root())?;
-    tidy::check(&root())?;
-    cargo(&["fmt", "--all", "--check"])?;
-    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"])?;
-    cargo(&["test", "--workspace", "--locked"])?;
+    if std::env::var("CI").is_ok_and(|value| value == "true") {
+        step("servers", || servers::get(&root()))?;
+    }
+    for program in servers::missing(&root()) {
+        eprintln!("xtask: {program} is missing; the tests that need it leave themselves out");
+    }
+    step("layers", || layers::check(&root()))?;
+    step("tidiness", || tidy::check(&root()))?;
+    step("format", || cargo(&["fmt", "--all", "--check"]))?;
+    let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"];
+    step("lints", || cargo(&lints))?;
+    let left_out = LeftOut::new()?;
+    step("tests", || {
+        run(cargo_command().args(["test", "--workspace", "--locked"]).env(LEFT_OUT, &left_out.0))
+    })?;
     // A compiler once got a set wrong in release builds alone, and only there.
     let pure = ["--package", "conclave-core", "--package", "conclave-algorithms", "--lib"];
-    cargo(&[&["test", "--release", "--locked"], &pure[..]].concat())?;
-    doc()?;
-    fuzz("30")
+    step("release tests", || cargo(&[&["test", "--release", "--locked"], &pure[..]].concat()))?;
+    step("documentation", doc)?;
+    step("fuzzing", || fuzz("30"))?;
+    left_out.report();
+    Ok(())
+}
+
+/// Does one step of the gate, and says how long it took.
+fn step(name: &str, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    #[expect(clippy::disallowed_types, reason = "people wait for it in real time")]
+    let begin = std::time::Instant::now();
+    let done = work();
+    let verdict = if done.is_ok() { "passed" } else { "failed" };
+    eprintln!("xtask: {name} {verdict} after {:.1} s", begin.elapsed().as_secs_f64());
+    done
+}
+
+/// Names the file in which tests note that they were left out; the tests' toolkit knows it too.
+const LEFT_OUT: &str = "CONCLAVE_LEFT_OUT";
+
+/// The file itself, gone when it is read. A line is a test and what it lacks, with a colon and a
+/// space between them.
+struct LeftOut(PathBuf);
+
+impl LeftOut {
+    fn new() -> anyhow::Result<Self> {
+        let folder = root().join("target");
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self(folder.join(format!("left-out-{}", std::process::id()))))
+    }
+
+    /// The last line of the gate: what it did not show, and why.
+    fn report(&self) {
+        let Ok(lines) = std::fs::read_to_string(&self.0) else { return };
+        let mut tests_by_lack: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (test, lack) in lines.lines().filter_map(|line| line.rsplit_once(": ")) {
+            tests_by_lack.entry(lack).or_default().insert(test);
+        }
+        let sentence = |(lack, tests): (&&str, &BTreeSet<&str>)| {
+            let names: Vec<&str> = tests.iter().copied().collect();
+            format!("for lack of {lack}: {}", names.join(", "))
+        };
+        let sentences: Vec<String> = tests_by_lack.iter().map(sentence).collect();
+        eprintln!("xtask: left out, {}", sentences.join("; "));
+    }
+}
+
+impl Drop for LeftOut {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 /// The benchmarks have no test harness, and the unit tests are not theirs.
 fn bench() -> anyhow::Result<()> {
-    for package in ["conclave-sim", "conclave-check", "conclave-client", "conclave-cli"] {
+    for package in ["conclave-sim", "conclave-check", "conclave-cli"] {
         cargo(&["bench", "--package", package, "--benches"])?;
     }
-    Ok(())
+    cargo(&["bench", "--package", "conclave-client", "--benches", "--features", "etcd"])
 }
 
 fn fix() -> anyhow::Result<()> {

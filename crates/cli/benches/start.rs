@@ -1,15 +1,65 @@
-//! What it costs to start a command under a lock, beside `flock(1)`.
+//! What it costs to start a command under a lock, beside `flock(1)`; and on etcd, beside the bare
+//! calls that it needs.
 //!
 //! `cargo bench -p conclave-cli`
 
 #![expect(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
+#[path = "../../client/benches/etcd/bare.rs"]
+#[expect(dead_code, reason = "some of it is for hand-offs")]
+mod bare;
+
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use conclave_testkit::servers::{self, EtcdCluster};
 
 const STARTS: usize = 200;
 
 fn main() {
+    here();
+    on_etcd();
+}
+
+/// The whole run of a command on etcd, and the calls that it cannot do without: connect, grant the
+/// lease, enter the queue, leave it, give the lease back.
+fn on_etcd() {
+    let Some(binaries) = servers::found() else {
+        println!("etcd: left out, its servers are not here (cargo xtask servers)");
+        return;
+    };
+    let cluster = EtcdCluster::start(&binaries, 1);
+    let mut conclave = Command::new(env!("CARGO_BIN_EXE_conclave"));
+    conclave.args(["lock", "--at", &cluster.url(""), "x", "true"]);
+    let address = &cluster.endpoints()[0];
+    let (mut whole, mut calls) = (Vec::new(), Vec::new());
+    for round in 0..=STARTS {
+        let (one, other) = (timed(&mut conclave), bare_calls(address));
+        if round > 0 {
+            whole.push(one);
+            calls.push(other);
+        }
+    }
+    let (whole, calls) = (median(whole), median(calls));
+    let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+    println!("median of {STARTS} alternating starts of `true` on etcd, in ms");
+    println!("  bare calls               {:.2}", ms(calls));
+    println!("  conclave lock --at etcd: {:.2}", ms(whole));
+    println!("  conclave above the calls {:+.2}", ms(whole) - ms(calls));
+}
+
+fn bare_calls(address: &str) -> Duration {
+    let start = Instant::now();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let bare = bare::Bare::connect(address).await;
+        bare.pair("bare").await;
+        bare.close().await;
+    });
+    start.elapsed()
+}
+
+fn here() {
     let directory = tempfile::tempdir().expect("a directory for temporary files");
     let bare = Command::new("true");
     let mut flock = Command::new("flock");

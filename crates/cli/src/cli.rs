@@ -18,14 +18,14 @@ pub use check::{CheckArgs, Unfair};
 
 pub use service::{
     CompletionsArgs, ElectArgs, EngineArgs, FenceCheckArgs, FenceCommand, HoldArgs, LockArgs,
-    LocksArgs, ManArgs, ObserveArgs, UnlockArgs, duration,
+    LocksArgs, ManArgs, ObserveArgs, OnceArgs, UnlockArgs, connect_timeout, duration,
 };
 
 /// A lock that only one holds and a leader that only one is, on THIS MACHINE ONLY; and a lab for
 /// the algorithms behind them.
 ///
-/// Locks need no server (engine local): they are kernel locks below a directory of yours, and other
-/// machines do not see them.
+/// Locks need no server (they are at local:): they are kernel locks below a directory of yours, and
+/// other machines do not see them.
 #[derive(Debug, Parser)]
 #[command(name = "conclave", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -60,34 +60,56 @@ const LOCK_EXAMPLES: &str = "Examples:
   conclave lock --slots 4 farm -- ./render.sh       four at a time
   conclave lock --once 1h hourly -- ./mail.sh       at most one completed run an hour
   conclave lock nightly -c 'dump | gzip > out'      by the shell
+  exec 9< <(conclave lock nightly --hold)           in bash: until `exec 9<&-`; read -u 9 waits
 
-The command sees CONCLAVE_LOCK, CONCLAVE_FENCE and CONCLAVE_OWNER. Times are seconds, or 300ms, 5m,
-1h, 1d.
+Times are seconds, or 300ms, 5m, 1h, 1d. With --once a little less than a PERIOD counts as one, as
+clocks differ and cron is late: a tenth of it, at most 30 s. `conclave once NAME` tells the last run.
 
-Exit codes: the command's own; 128+N if signal N killed it; 1 (or -E) not acquired; 64 bad usage; 69
-the engine cannot be used; 75 the lock was lost; 126 not executable; 127 not found.";
+The command sees
+  CONCLAVE_LOCK    the name
+  CONCLAVE_FENCE   a number larger than that of every earlier holder
+  CONCLAVE_OWNER   who holds it, as `conclave locks` has it
+  CONCLAVE_KIND    lock, or election
+  CONCLAVE_DIR     the directory of the engine local
+  CONCLAVE_GUARD   the process that ends the command if we die
+and a command of --on-lost sees
+  CONCLAVE_LOST    why
+  CONCLAVE_GROUP   the command's process group
+
+Exit codes:
+  the command's own; 128+N if signal N killed it; 0 if --hold was told to let go
+  1 (or -E)        not acquired
+  64               bad usage
+  69               the engine cannot be used
+  75               the lock was lost
+  126, 127         the command is not executable, was not found";
 
 const ELECT_EXAMPLES: &str = "Examples:
   conclave elect primary --value db1:5432 -- ./serve --as-primary
   conclave observe primary                          who leads, as it changes
 
-The leader sees CONCLAVE_LOCK, CONCLAVE_FENCE and CONCLAVE_OWNER; it leads until its command ends.
-Times and exit codes are those of `conclave lock`.";
+The leader leads until its command ends. Variables, times and exit codes are those of `conclave lock`.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a command while holding a lock; on THIS MACHINE ONLY unless an engine is configured
-    #[command(after_help = LOCK_EXAMPLES)]
+    /// Run a command while holding a lock; on THIS MACHINE ONLY unless --at says otherwise
+    #[command(version, after_help = service::help(LOCK_EXAMPLES))]
     Lock(Box<LockArgs>),
-    /// Wait to be the leader, then run a command as such; on THIS MACHINE ONLY
-    #[command(after_help = ELECT_EXAMPLES)]
+    /// Wait to be the leader, then run a command as such; on THIS MACHINE ONLY unless --at says
+    /// otherwise
+    #[command(version, after_help = service::help(ELECT_EXAMPLES))]
     Elect(Box<ElectArgs>),
+    /// Tell when `lock --once` last ran, and by whom; exit with 1 if it never did
+    Once(OnceArgs),
     /// Follow who leads: vacant, elected, resigned
+    #[command(after_help = service::help(service::OBSERVE_CODES))]
     Observe(ObserveArgs),
     /// List who holds what since when, with which fence, and who waits
+    #[command(after_help = service::help(service::LOCKS_CODES))]
     Locks(LocksArgs),
     /// Take a lock away from its holder, with a line in the audit log
+    #[command(after_help = service::help(service::UNLOCK_CODES))]
     Unlock(UnlockArgs),
     /// Ask about fences, the numbers that only grow
     #[command(subcommand)]

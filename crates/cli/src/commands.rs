@@ -8,6 +8,7 @@ mod hold;
 mod locks;
 mod manual;
 mod observe;
+mod once;
 mod output;
 mod run;
 mod sweep;
@@ -32,6 +33,7 @@ pub fn execute(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Lock(args) => Ok(hold::lock(args)),
         Command::Elect(args) => Ok(hold::elect(args)),
         Command::Observe(args) => observe::execute(args),
+        Command::Once(args) => once::execute(args),
         Command::Locks(args) => locks::execute(args),
         Command::Unlock(args) => Ok(unlock::execute(args)),
         Command::Fence(FenceCommand::Check(args)) => Ok(fence::check(args)),

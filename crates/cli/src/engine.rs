@@ -1,206 +1,286 @@
-//! Which engine a command uses: what was said, else the environment, else the configuration, else
-//! `local`.
+//! Where the locks of a command live: what was said, else the environment, else the configuration,
+//! else this machine.
 
-use std::path::{Path, PathBuf};
+mod etcd;
+mod said;
 
-use conclave_client::{Local, LocalOptions};
-use serde::Deserialize;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
+use conclave_client::{At, Engine, Error, Etcd, Local, LocalOptions};
+
+pub use self::etcd::{EtcdSettings, Pem, Secret};
+use self::said::{Said, Source};
 use crate::cli::EngineArgs;
+use crate::exit;
 
 /// Why no engine can be used: the line to print, and the exit code.
 #[derive(Debug)]
 pub struct Refused {
     /// What was wrong, and what would be right.
     pub line: String,
-    /// As in [`exit`](crate::exit).
+    /// As in [`exit`].
     pub code: u8,
 }
 
-/// What `conclave.toml` may say.
-#[derive(Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
-struct Config {
-    /// `local`, or `cell`.
-    engine: Option<String>,
-    /// The directory of the engine local.
-    dir: Option<PathBuf>,
-    /// The servers of a cell.
-    cell: Option<String>,
-}
-
-/// What was decided, and by whom.
-#[derive(Debug, PartialEq, Eq)]
-enum Choice {
-    Local { dir: Option<PathBuf> },
-    Cell { said_by: String },
+impl Refused {
+    fn usage(line: impl Into<String>) -> Self {
+        Self { line: line.into(), code: exit::USAGE }
+    }
 }
 
 /// The engine to use.
 ///
 /// # Errors
-/// If the configuration cannot be read, it names an engine that this version does not have, or the
-/// engine cannot be used.
-pub fn open(args: &EngineArgs) -> Result<Local, Refused> {
-    let cell = std::env::var("CONCLAVE_CELL").ok().filter(|it| !it.is_empty());
-    let configs = [user_config(), Some(PathBuf::from("/etc/conclave.toml"))];
-    let mut found = None;
-    for path in configs.into_iter().flatten() {
-        if let Some(config) = read(&path)? {
-            found = Some((path.display().to_string(), config));
-            break;
-        }
-    }
-    let engine = match choose(args, cell.as_deref(), found)? {
-        Choice::Cell { said_by } => {
-            return Err(Refused {
-                line: format!(
-                    "{said_by} names a cell, which this version cannot use yet; \
-                     --engine local uses locks of this machine only"
-                ),
-                code: crate::exit::UNAVAILABLE,
-            });
-        }
-        Choice::Local { dir } => {
-            let mut options = LocalOptions::default();
-            let by_environment = std::env::var_os("CONCLAVE_DIR").filter(|it| !it.is_empty());
-            let by_environment = by_environment.map(PathBuf::from);
-            // From another directory it would be another one, and its locks others.
-            let lasting = by_environment.or(dir);
-            if args.dir.is_none()
-                && let Some(relative) = lasting.as_ref().filter(|it| !it.is_absolute())
-            {
-                return Err(Refused {
-                    line: format!(
-                        "the directory {} of $CONCLAVE_DIR or conclave.toml must be absolute, \
-                         e.g. /var/lib/conclave",
-                        relative.display()
-                    ),
-                    code: crate::exit::USAGE,
-                });
-            }
-            options.directory = args.dir.clone().or(lasting);
-            options.allow_network_fs = args.allow_network_fs;
-            Local::with(&options)
-        }
+/// If it is not clear where the locks live, or the engine cannot be used.
+pub fn open(args: &EngineArgs) -> Result<Arc<dyn Engine>, Refused> {
+    open_for(args, None)
+}
+
+/// The same for who wants to hold something: with how long a lock outlives the last sign of life
+/// of its holder, if that was said.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_for(args: &EngineArgs, ttl: Option<Duration>) -> Result<Arc<dyn Engine>, Refused> {
+    let engine = match decide(&Said::all(args)?, args.allow_network_fs)? {
+        Plan::Local(options) => open_local(&options, args.allow_volatile)?,
+        Plan::Etcd(settings) => open_etcd(*settings, ttl)?,
     };
-    let engine = engine.map_err(|error| {
-        let hint = match error {
-            conclave_client::Error::NetworkFileSystem { .. } => " (--allow-network-fs)",
-            _ => "",
-        };
-        Refused { line: format!("{error}{hint}"), code: crate::exit::UNAVAILABLE }
-    })?;
     if args.verbose {
-        let dir = engine.directory().display();
-        anstream::eprintln!("conclave: engine local (this machine only), in {dir}");
+        anstream::eprintln!("conclave: {}", whereabouts(&*engine));
     }
     Ok(engine)
 }
 
-/// Who speaks first decides: the option, the environment, the user's file, the machine's file.
-fn choose(
-    args: &EngineArgs,
-    cell: Option<&str>,
-    config: Option<(String, Config)>,
-) -> Result<Choice, Refused> {
-    let (path, config) = config.unwrap_or_default();
-    let local = |dir| Ok(Choice::Local { dir });
-    match args.engine.as_deref() {
-        Some("local") => return local(config.dir),
-        Some("cell") => return Ok(Choice::Cell { said_by: "--engine".into() }),
-        Some(other) => return Err(unknown("--engine", other)),
-        None => {}
+fn open_local(options: &LocalOptions, allow_volatile: bool) -> Result<Arc<dyn Engine>, Refused> {
+    let engine = Local::with(options).map_err(|error| {
+        let hint = match error {
+            Error::NetworkFileSystem { .. } => " (--allow-network-fs)",
+            _ => "",
+        };
+        Refused { line: format!("{error}{hint}"), code: exit::UNAVAILABLE }
+    })?;
+    // Commands are told by a URL where their locks are: it must not be that of others.
+    At::local(engine.directory()).map_err(|error| Refused::usage(error.to_string()))?;
+    if engine.is_volatile() && !allow_volatile {
+        anstream::eprintln!(
+            "conclave: {} is in memory: a restart of the machine loses its fences and what --once \
+             remembers (--allow-volatile)",
+            engine.directory().display()
+        );
     }
-    if cell.is_some() {
-        return Ok(Choice::Cell { said_by: "$CONCLAVE_CELL".into() });
-    }
-    match config.engine.as_deref() {
-        Some("local") => local(config.dir),
-        Some("cell") => Ok(Choice::Cell { said_by: path }),
-        Some(other) => Err(unknown(&path, other)),
-        None if config.cell.is_some() => Ok(Choice::Cell { said_by: path }),
-        None => local(config.dir),
-    }
+    Ok(Arc::new(engine))
 }
 
-fn unknown(said_by: &str, engine: &str) -> Refused {
-    let line = format!("{said_by}: there is no engine {engine}; this version has local");
-    Refused { line, code: crate::exit::USAGE }
+fn open_etcd(settings: EtcdSettings, ttl: Option<Duration>) -> Result<Arc<dyn Engine>, Refused> {
+    let engine = Etcd::new(settings.options(ttl));
+    let engine =
+        engine.map_err(|error| Refused { line: error.to_string(), code: exit::UNAVAILABLE })?;
+    Ok(Arc::new(engine))
 }
 
-fn user_config() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
-    let config = absolute("XDG_CONFIG_HOME");
-    let config = config.or_else(|| absolute("HOME").map(|home| home.join(".config")));
-    config.map(|it| it.join("conclave.toml"))
+/// Which locks are meant, in words. Two who do not exclude each other find out why.
+pub fn whereabouts(engine: &dyn Engine) -> String {
+    let reach = if engine.name() == "local" { " (this machine only)" } else { "" };
+    format!("locks at {}{reach}", engine.at())
 }
 
-/// What a file says, if there is one.
-fn read(path: &Path) -> Result<Option<Config>, Refused> {
-    let refused = |line: String| Refused { line, code: crate::exit::USAGE };
-    match std::fs::read_to_string(path) {
-        Ok(text) => {
-            let config = toml::from_str(&text).map_err(|error| {
-                let line = error.span().map_or(1, |at| 1 + text[..at.start].matches('\n').count());
-                refused(format!("{}:{line}: {}", path.display(), error.message()))
-            })?;
-            Ok(Some(config))
+/// What a command is given so that a `conclave` within it means the same locks. Not the password:
+/// not everything that runs under a lock may know it.
+pub fn variables(engine: &dyn Engine, args: &EngineArgs) -> Vec<(&'static str, OsString)> {
+    let at = engine.at();
+    let mut variables = Vec::new();
+    match At::parse(&at) {
+        Ok(At::Local { directory: Some(directory), .. }) => {
+            variables.push(("CONCLAVE_DIR", directory.into()));
         }
-        Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(refused(format!("cannot read {}: {error}", path.display()))),
+        Ok(At::Etcd { .. }) => {
+            let files = [
+                ("ETCDCTL_CACERT", &args.cacert),
+                ("ETCDCTL_CERT", &args.cert),
+                ("ETCDCTL_KEY", &args.key),
+            ];
+            for (name, path) in files {
+                // The command may stand elsewhere.
+                let path = path.as_ref().map(|it| std::path::absolute(it).unwrap_or(it.clone()));
+                variables.extend(path.map(|it| (name, it.into())));
+            }
+            variables.extend(args.user.as_ref().map(|it| ("ETCDCTL_USER", it.into())));
+        }
+        _ => {}
+    }
+    variables.push(("CONCLAVE_AT", at.into()));
+    variables
+}
+
+/// What was decided.
+#[derive(Debug)]
+enum Plan {
+    Local(LocalOptions),
+    Etcd(Box<EtcdSettings>),
+}
+
+/// `said` is in order: who speaks first decides, of each thing on its own.
+fn decide(said: &[Said], allow_network_fs: bool) -> Result<Plan, Refused> {
+    match where_to(said)? {
+        At::Local { directory, .. } => {
+            let useless = said.iter().find_map(Said::etcd_option);
+            refuse_useless("local", useless)?;
+            let directory = match directory {
+                Some(directory) => Some(directory),
+                None => default_directory(said)?,
+            };
+            let mut options = LocalOptions::default();
+            options.directory = directory;
+            options.allow_network_fs = allow_network_fs;
+            Ok(Plan::Local(options))
+        }
+        At::Etcd { endpoints, prefix, .. } => {
+            refuse_useless("etcd", allow_network_fs.then_some("--allow-network-fs"))?;
+            let settings = EtcdSettings::new(endpoints, prefix, said)?;
+            Ok(Plan::Etcd(Box::new(settings)))
+        }
+        other => Err(Refused::usage(format!("this version has no engine for {other}"))),
     }
 }
 
-fn is_absent(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind;
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+/// Where the locks live.
+fn where_to(said: &[Said]) -> Result<At, Refused> {
+    for it in said {
+        if let Some(url) = &it.at {
+            let at = At::parse(url).map_err(|error| it.refuse("at", error))?;
+            if let At::Local { directory: Some(directory), .. } = &at {
+                it.lasting("at", directory)?;
+            }
+            return Ok(at);
+        }
+        // Only the option means an engine; elsewhere it is the default directory of `local:`.
+        if it.source == Source::Options
+            && let Some(directory) = &it.dir
+        {
+            return At::local(directory).map_err(|error| it.refuse("dir", error));
+        }
+    }
+    Ok(At::default())
+}
+
+/// The directory of `local:` if that names none; `None` is that of the user.
+fn default_directory(said: &[Said]) -> Result<Option<PathBuf>, Refused> {
+    let first = said.iter().find_map(|it| Some((it, it.dir.as_ref()?)));
+    first.map(|(it, directory)| it.lasting("dir", directory)).transpose()
+}
+
+fn refuse_useless(engine: &str, option: Option<&str>) -> Result<(), Refused> {
+    match option {
+        None => Ok(()),
+        Some(option) => Err(Refused::usage(format!(
+            "the engine {engine} has no use for {option}; say by --at which engine is meant"
+        ))),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn args(engine: Option<&str>) -> EngineArgs {
-        EngineArgs { engine: engine.map(str::to_owned), ..EngineArgs::default() }
+    fn file(text: &str) -> Said {
+        Said { source: Source::File("/a/file".into()), ..toml::from_str(text).unwrap() }
     }
 
-    fn config(text: &str) -> Option<(String, Config)> {
-        Some(("a file".into(), toml::from_str(text).unwrap()))
+    fn environment(text: &str) -> Said {
+        Said { source: Source::Environment, ..toml::from_str(text).unwrap() }
     }
 
-    #[test]
-    fn without_a_word_it_is_local() {
-        assert_eq!(choose(&args(None), None, None).unwrap(), Choice::Local { dir: None });
+    fn options(text: &str) -> Said {
+        toml::from_str(text).unwrap()
     }
 
-    #[test]
-    fn a_configured_cell_replaces_the_default_and_is_never_ignored() {
-        for (cell, text, said_by) in [
-            (Some("a:1"), "", "$CONCLAVE_CELL"),
-            (None, "cell = 'a:1,b:1,c:1'", "a file"),
-            (Some("a:1"), "engine = 'local'", "$CONCLAVE_CELL"),
-            (None, "engine = 'cell'", "a file"),
-        ] {
-            let choice = choose(&args(None), cell, config(text)).unwrap();
-            assert_eq!(choice, Choice::Cell { said_by: said_by.into() }, "{text}");
+    /// Where the locks are said to be, in short.
+    fn place(said: &[Said]) -> String {
+        match decide(said, false) {
+            Ok(Plan::Local(options)) => {
+                let directory = options.directory.unwrap_or_default();
+                format!("local:{}", directory.display())
+            }
+            Ok(Plan::Etcd(settings)) => format!("etcd {:?}", settings.endpoints),
+            Err(refused) => format!("{}: {}", refused.code, refused.line),
         }
     }
 
     #[test]
-    fn the_option_wins_over_everything() {
-        let choice = choose(&args(Some("local")), Some("a:1"), config("cell = 'a:1'\ndir = '/d'"));
-        assert_eq!(choice.unwrap(), Choice::Local { dir: Some("/d".into()) });
-        assert_eq!(choose(&args(Some("etcd")), None, None).unwrap_err().code, crate::exit::USAGE);
+    fn without_a_word_it_is_this_machine() {
+        assert_eq!(place(&[options(""), environment(""), file("")]), "local:");
     }
 
     #[test]
-    fn unknown_words_of_the_configuration_are_refused_with_their_line() {
-        let directory =
-            std::env::temp_dir().join(format!("conclave-config-{}", std::process::id()));
-        std::fs::write(&directory, "engine = 'local'\nservers = 3\n").unwrap();
-        let refused = read(&directory).unwrap_err();
-        std::fs::remove_file(&directory).unwrap();
-        assert!(refused.line.contains(":2: unknown field `servers`"), "{}", refused.line);
+    fn who_speaks_first_decides() {
+        let words = [
+            options("at = 'local:/option'"),
+            environment("at = 'local:/environment'"),
+            file("at = 'local:/user'"),
+            file("at = 'local:/machine'"),
+        ];
+        for (first, expected) in ["option", "environment", "user", "machine"].iter().enumerate() {
+            assert_eq!(place(&words[first..]), format!("local:/{expected}"));
+        }
+        let etcd = "at = 'etcd://h'";
+        assert_eq!(place(&[options("dir = 'x'"), environment(etcd)]), "local:x");
+        assert_eq!(place(&[options("at = 'local:'"), environment(etcd)]), "local:");
+    }
+
+    #[test]
+    fn a_directory_alone_is_only_that_of_local() {
+        let etcd = file("at = 'etcd://h'");
+        assert_eq!(place(&[environment("dir = '/d'"), etcd]), "etcd [\"h:2379\"]");
+        let local = file("at = 'local:'\ndir = '/e'");
+        assert_eq!(place(&[environment("dir = '/d'"), local]), "local:/d");
+        assert_eq!(place(&[file("dir = '/user'"), file("dir = '/machine'")]), "local:/user");
+        let own = environment("at = 'local:/own'\ndir = '/d'");
+        assert_eq!(place(&[own]), "local:/own");
+    }
+
+    #[test]
+    fn a_file_that_says_something_else_does_not_hide_where_the_machine_has_its_locks() {
+        let words = [file("connect-timeout = 2"), file("at = 'etcd://h'")];
+        let Ok(Plan::Etcd(settings)) = decide(&words, false) else { panic!("{}", place(&words)) };
+        assert_eq!(settings.connect_timeout.as_secs(), 2);
+    }
+
+    #[test]
+    fn what_depends_on_where_one_stands_is_accepted_only_on_the_command_line() {
+        assert_eq!(place(&[options("at = 'local:x'")]), "local:x");
+        for text in ["at = 'local:x'", "dir = 'x'"] {
+            let line = place(&[environment(text)]);
+            assert!(line.starts_with("64: $CONCLAVE_") && line.contains("absolute"), "{line}");
+            let line = place(&[file(text)]);
+            assert!(line.starts_with("64: /a/file: ") && line.contains("absolute"), "{line}");
+        }
+    }
+
+    #[test]
+    fn options_that_the_engine_has_no_use_for_are_refused_but_not_settings() {
+        for text in ["connect-timeout = 1", "cacert = 'f'", "cert = 'f'", "key = 'f'", "user = 'u'"]
+        {
+            let line = place(&[options(text)]);
+            let option = text.split(' ').next().unwrap();
+            assert!(line.starts_with(&format!("64: the engine local has no use for --{option}")));
+            assert_eq!(place(&[environment(text)]), "local:");
+            assert_eq!(place(&[file(text)]), "local:");
+        }
+        let refused = decide(&[options("at = 'etcd://h'")], true).unwrap_err();
+        assert!(refused.line.contains("--allow-network-fs"), "{}", refused.line);
+    }
+
+    #[test]
+    fn a_command_is_told_where_its_locks_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = Local::open(directory.path()).unwrap();
+        let variables = variables(&engine, &EngineArgs::default());
+        let path = directory.path().canonicalize().unwrap();
+        assert!(variables.contains(&("CONCLAVE_DIR", path.into())));
+        assert!(variables.contains(&("CONCLAVE_AT", engine.at().into())));
     }
 }

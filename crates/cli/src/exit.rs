@@ -75,6 +75,7 @@ pub fn of_engine(error: &conclave_client::Error, not_acquired: u8) -> u8 {
         Error::Busy { .. } | Error::TimedOut { .. } => not_acquired,
         Error::Lost { .. } => LOST,
         Error::Name(_)
+        | Error::At(_)
         | Error::LabelTooLong(_)
         | Error::ValueTooLong(_)
         | Error::NoSlots

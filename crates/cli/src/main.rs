@@ -53,7 +53,7 @@ fn bad_input() -> u8 {
 }
 
 fn is_service() -> bool {
-    const SERVICE: [&str; 6] = ["lock", "elect", "observe", "locks", "unlock", "fence"];
+    const SERVICE: [&str; 7] = ["lock", "elect", "once", "observe", "locks", "unlock", "fence"];
     let first = std::env::args_os().nth(1);
     first.as_deref().and_then(OsStr::to_str).is_some_and(|word| SERVICE.contains(&word))
 }

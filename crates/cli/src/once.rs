@@ -60,7 +60,7 @@ impl Run {
     }
 
     /// `None` for a value that is something else: the lock was used for other things too.
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok().map(|record: Record| record.once)
     }
 }

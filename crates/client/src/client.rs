@@ -48,6 +48,14 @@ impl Client {
         Ok(Self::new(crate::Local::open_default()?))
     }
 
+    /// Where `url` says: `local:`, `local:DIR`, ...; see [`At`](crate::At).
+    ///
+    /// # Errors
+    /// If it does not say that, or the engine cannot be used.
+    pub fn at(url: &str) -> Result<Self, Error> {
+        Ok(Self::shared(crate::engine_of(&url.parse()?)?))
+    }
+
     /// The engine in use.
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine

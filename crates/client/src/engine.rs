@@ -40,7 +40,7 @@ pub trait Engine: Send + Sync + 'static {
     fn acquire<'a>(&'a self, request: &'a Request, patience: Patience)
     -> Answer<'a, Box<dyn Hold>>;
 
-    /// Who holds it and who waits. A resource that nobody ever used is idle, with fence zero.
+    /// Who holds it and who waits. A resource that nobody ever used is idle.
     fn inspect<'a>(&'a self, resource: &'a Resource) -> Answer<'a, Status>;
 
     /// Every resource that the engine knows. What cannot be read is an error in its place.

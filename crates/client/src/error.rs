@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::{LABEL_MAX, Loss, NameError, Owner, Process, Resource, VALUE_MAX};
+use crate::{AtError, LABEL_MAX, Loss, NameError, Owner, Process, Resource, VALUE_MAX};
 
 /// What became of a call. It is never guessed: where the engine cannot know, it says so.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -27,6 +27,9 @@ pub enum Error {
     /// The name is none.
     #[error(transparent)]
     Name(NameError),
+    /// It does not say where locks live.
+    #[error(transparent)]
+    At(#[from] AtError),
     /// The label is too long.
     #[error("a label has at most {LABEL_MAX} bytes, not {0}")]
     LabelTooLong(usize),

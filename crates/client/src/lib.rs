@@ -20,6 +20,7 @@
 //! | at most so many at once | [`Request::slots`] |
 //! | several locks without deadlock | [`Client::lock_all`] |
 //! | one leader | [`Client::campaign`], [`Leadership::resign`], [`Client::observe`] |
+//! | to be told where the locks live | [`Client::at`], [`At`] |
 //! | no `async` | [`blocking`] |
 //! | tests of your own code | [`Memory`]: a clock that you move, locks that you lose |
 //! | a resource that refuses late holders | [`gate`] |
@@ -47,10 +48,13 @@
 pub mod blocking;
 pub mod gate;
 
+mod at;
 mod boot_time;
 mod client;
 mod engine;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod guard;
 #[cfg(feature = "local")]
 mod local;
@@ -59,18 +63,26 @@ mod loss;
 mod memory;
 mod name;
 mod observer;
+#[cfg(any(feature = "memory", feature = "etcd"))]
+mod order;
 mod request;
 mod status;
 mod tenure;
-#[cfg(feature = "local")]
+#[cfg(any(feature = "local", feature = "etcd"))]
 mod threads;
 mod utc;
 
+pub use at::{At, AtError, engine_of};
 pub use boot_time::BootTime;
 pub use client::Client;
 pub use conclave_core::Fence;
 pub use engine::{Answer, ByDescriptor, Engine, Hold, Keeper, Patience};
 pub use error::{Error, Outcome, Usage};
+#[cfg(all(feature = "etcd", feature = "planted-bugs"))]
+#[doc(hidden)]
+pub use etcd::PlantedBug;
+#[cfg(feature = "etcd")]
+pub use etcd::{Etcd, EtcdOptions};
 pub use guard::{Guard, Guards, Leadership};
 #[cfg(feature = "local")]
 pub use local::{Local, LocalOptions};

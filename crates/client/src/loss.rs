@@ -15,6 +15,8 @@ pub enum Loss {
     StateGone,
     /// The session with the engine ran out.
     Expired,
+    /// The holder itself ended its session with the engine.
+    Closed,
 }
 
 impl fmt::Display for Loss {
@@ -23,6 +25,7 @@ impl fmt::Display for Loss {
             Self::Forced => "it was taken away by force",
             Self::StateGone => "its state file was removed or replaced",
             Self::Expired => "its session expired",
+            Self::Closed => "its session was closed",
         })
     }
 }

@@ -6,26 +6,86 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use conclave_client::{Name, Request};
+use conclave_client::{Name, Request, Target};
 
 use crate::wrapper::OnLost;
 
-/// Which engine, and where.
+/// What the help of every command that holds or shows locks ends with.
+const VARIABLES: &str = "Variables:
+  CONCLAVE_AT       where the locks live, as --at has it
+  CONCLAVE_DIR      the directory of local: if that names none
+  ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY, ETCDCTL_USER, ETCDCTL_PASSWORD
+                    as etcdctl has them, for etcd://
+  HOME, XDG_STATE_HOME, XDG_CONFIG_HOME
+                    where local: is by default, and conclave.toml; cron may have others than your
+                    shell has, and so other locks: -v says which are used
+An option goes before a variable, and that before conclave.toml, the user's before /etc.";
+
+/// Exit codes of `conclave observe`.
+pub const OBSERVE_CODES: &str = "Exit codes: 0 somebody leads (with --now), or nobody reads any \
+more; 1 nobody leads (with
+--now); 64 bad usage; 69 the engine cannot be used.";
+
+/// Exit codes of `conclave locks`.
+pub const LOCKS_CODES: &str =
+    "Exit codes: 0 listed; 64 bad usage; 69 the engine cannot be used, or not all can be read.";
+
+/// Exit codes of `conclave unlock`.
+pub const UNLOCK_CODES: &str = "Exit codes: 0 taken away; 1 nobody was there to take it from; 64 \
+bad usage; 69 the engine cannot
+be used.";
+
+/// Exit codes of `conclave fence check`.
+const FENCE_CODES: &str = "Exit codes: 0 held with this fence now; 1 late, or never given out; 64 \
+bad usage; 69 unknown, for
+the engine cannot be asked.";
+
+/// That text, and the variables that all service commands heed.
+pub fn help(text: &str) -> String {
+    format!("{text}\n\n{VARIABLES}")
+}
+
+/// Where the locks live.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Engine")]
+#[command(next_help_heading = "Where the locks live")]
 pub struct EngineArgs {
-    /// Where the lock lives: local (this machine only) [default: local, unless a cell is
-    /// configured]
-    #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// The directory of the engine local [default: $CONCLAVE_DIR, or conclave below
-    /// $XDG_STATE_HOME or ~/.local/state]
+    /// local: or local:DIR (this machine only), or etcd://HOST:PORT,.../PREFIX [default:
+    /// $CONCLAVE_AT, else what conclave.toml says, else local:]
+    // Not parsed here: what is wrong with it would be printed with all of it, a password too.
+    #[arg(long, value_name = "URL", conflicts_with = "dir")]
+    pub at: Option<String>,
+    /// The same as --at local:DIR [default: $CONCLAVE_DIR, or conclave below $XDG_STATE_HOME or
+    /// ~/.local/state]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Accept a directory on a network file system, whose locks may not hold
     #[arg(long)]
     pub allow_network_fs: bool,
-    /// Say which engine is used, and what happens when
+    /// Say nothing of a directory in memory (tmpfs), where a restart of the machine loses fences and
+    /// what --once remembers
+    #[arg(long)]
+    pub allow_volatile: bool,
+    /// How long a server may take to answer for the first time [default: 5]
+    #[arg(long, value_name = "SECONDS", value_parser = connect_timeout, allow_negative_numbers = true)]
+    pub connect_timeout: Option<Duration>,
+    /// Trust servers whose certificates are signed by those in this file [default:
+    /// $ETCDCTL_CACERT]
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// The certificate to show to the servers, with --key [default: $ETCDCTL_CERT]
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// The key of that certificate [default: $ETCDCTL_KEY]
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Who asks, with a password by --password-file or $ETCDCTL_PASSWORD [default: $ETCDCTL_USER,
+    /// which may be NAME:PASSWORD]
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// The file whose only line is the password
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+    /// Say which locks are used, and what happens when
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -44,13 +104,17 @@ pub struct HoldArgs {
         conflicts_with = "shell"
     )]
     pub command: Vec<OsString>,
-    /// Run this text with `sh -c` instead of a command (may also follow NAME)
+    /// Run this text with $SHELL -c (or sh) instead of a command; may also follow NAME
     #[arg(short = 'c', long = "command", value_name = "TEXT")]
     pub shell: Option<OsString>,
+    /// Hold it without a command: say `held FENCE`, and let go on INT, TERM or HUP, or when nobody
+    /// reads our output any more; may also follow NAME
+    #[arg(long = "hold", conflicts_with_all = ["shell", "min_hold"])]
+    pub only_hold: bool,
     /// Do not wait: exit with 1 if it is taken
-    #[arg(short, long, visible_alias = "nb", conflicts_with = "wait")]
+    #[arg(short, long, visible_aliases = ["nonblocking", "nb"], overrides_with = "nonblock")]
     pub nonblock: bool,
-    /// Wait so long at most, then exit with 1
+    /// Wait so long at most, then exit with 1; -n is stronger
     #[arg(short, long, visible_alias = "timeout", value_name = "SECONDS", value_parser = duration, allow_negative_numbers = true)]
     pub wait: Option<Duration>,
     /// Exit with this code instead of 1 if it was not acquired
@@ -63,16 +127,28 @@ pub struct HoldArgs {
     /// command of yours
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub on_lost: OnLost,
-    /// How long the command may take to end after TERM before it gets KILL
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = duration, allow_negative_numbers = true)]
-    pub kill_after: Duration,
+    /// How long the command may take to end after TERM before it gets KILL [default: 10; with a
+    /// TTL 2, and at most half of that]
+    #[arg(long, value_name = "SECONDS", value_parser = duration, allow_negative_numbers = true)]
+    pub kill_after: Option<Duration>,
+    /// How long the lock stays ours when the servers hear nothing from us, 2 s to 5 min; for engines
+    /// with servers [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = ttl, allow_negative_numbers = true)]
+    pub ttl: Option<Duration>,
     /// Hold it at least so long, even if the command ends earlier
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = duration, hide_default_value = true, allow_negative_numbers = true)]
     pub min_hold: Duration,
-    /// Do not let the command inherit the lock: it is free once we and our guard are gone
+    /// Let go when the command itself has ended, whatever it left running: it does not inherit the
+    /// lock
     #[arg(short = 'o', long)]
     pub close: bool,
-    /// Which engine, and where.
+    /// An option of flock(1) that is answered with what to do instead.
+    #[arg(short, long, hide = true)]
+    pub unlock: bool,
+    /// An option of flock(1) that is answered with why it cannot be.
+    #[arg(short = 'F', long, hide = true)]
+    pub no_fork: bool,
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -81,17 +157,23 @@ pub struct HoldArgs {
 #[derive(Debug, Args)]
 pub struct LockArgs {
     /// Hold it together with others who ask for it so
-    #[arg(short, long, conflicts_with_all = ["exclusive", "slots"])]
+    #[arg(short, long, conflicts_with = "slots", overrides_with_all = ["exclusive", "shared"])]
     pub shared: bool,
-    /// Hold it alone: the default
-    #[arg(short = 'x', short_alias = 'e', long, conflicts_with = "slots")]
+    /// Hold it alone: the default. Of this and -s the last counts
+    #[arg(
+        short = 'x',
+        short_alias = 'e',
+        long,
+        conflicts_with = "slots",
+        overrides_with_all = ["exclusive", "shared"]
+    )]
     pub exclusive: bool,
     /// Let so many hold it at once; all who use the name must say the same
     #[arg(long, value_name = "COUNT", value_parser = slots, allow_negative_numbers = true)]
     pub slots: Option<u32>,
     /// Run at most once per PERIOD, by whoever comes first; the others exit with 0 and say who ran
     /// it. A run counts when the command exits with 0
-    #[arg(long, value_name = "PERIOD", value_parser = period, conflicts_with_all = ["shared", "slots"])]
+    #[arg(long, value_name = "PERIOD", value_parser = period, conflicts_with_all = ["shared", "slots", "only_hold"])]
     pub once: Option<Duration>,
     /// What `elect` has too.
     #[command(flatten)]
@@ -109,6 +191,20 @@ pub struct ElectArgs {
     pub hold: HoldArgs,
 }
 
+/// `conclave once`
+#[derive(Debug, Args)]
+pub struct OnceArgs {
+    /// The lock of `conclave lock --once`
+    #[arg(value_parser = name)]
+    pub name: Name,
+    /// Forget the last run: whoever comes next runs again. Waits until nobody holds the lock
+    #[arg(long)]
+    pub reset: bool,
+    /// Which engine, and where.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
 /// `conclave observe`
 #[derive(Debug, Args)]
 pub struct ObserveArgs {
@@ -121,7 +217,7 @@ pub struct ObserveArgs {
     /// For programs: one object a line
     #[arg(long)]
     pub json: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -138,7 +234,7 @@ pub struct LocksArgs {
     /// For programs
     #[arg(long)]
     pub json: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -149,13 +245,20 @@ pub struct UnlockArgs {
     /// The lock
     #[arg(value_parser = name)]
     pub name: Name,
-    /// Yes, take it away from its holder
+    /// Yes, take it away
     #[arg(long)]
     pub force: bool,
+    /// Only from the holder with this fence [default: from all who hold it]
+    #[arg(long, value_name = "FENCE", value_parser = fence, allow_negative_numbers = true)]
+    pub fence: Option<u64>,
+    /// Only from this process, on that machine if it is said: what it holds, or its place in the
+    /// queue
+    #[arg(long, value_name = "PID[@HOST]", value_parser = process, allow_negative_numbers = true, conflicts_with = "fence")]
+    pub pid: Option<Target>,
     /// The election of that name instead
     #[arg(long)]
     pub election: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -164,6 +267,7 @@ pub struct UnlockArgs {
 #[derive(Debug, Subcommand)]
 pub enum FenceCommand {
     /// Exit with 0 if somebody holds the lock with this fence now, with 1 if it is late
+    #[command(after_help = help(FENCE_CODES))]
     Check(FenceCheckArgs),
 }
 
@@ -179,7 +283,7 @@ pub struct FenceCheckArgs {
     /// The election of that name instead
     #[arg(long)]
     pub election: bool,
-    /// Which engine, and where.
+    /// Where the locks live.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -230,6 +334,25 @@ fn fence(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "a fence is a whole number, as in $CONCLAVE_FENCE".to_owned())
 }
 
+fn process(text: &str) -> Result<Target, String> {
+    let (pid, host) = match text.split_once('@') {
+        Some((pid, host)) => (pid, Some(host.to_owned())),
+        None => (text, None),
+    };
+    let pid = pid.parse().ok().filter(|pid| *pid > 0 && host.as_deref() != Some(""));
+    let pid = pid.ok_or("a process is its number, or NUMBER@HOST, as in `conclave locks`")?;
+    Ok(Target::Process { pid, host })
+}
+
+/// As [`duration`], but not zero: nobody answers as soon as that.
+pub fn connect_timeout(text: &str) -> Result<Duration, String> {
+    let timeout = duration(text)?;
+    if timeout.is_zero() {
+        return Err("it takes some time to connect; say more than 0 seconds".into());
+    }
+    Ok(timeout)
+}
+
 /// A time that may be zero; bare numbers are seconds, as flock(1) has it.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong =
@@ -249,12 +372,30 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())
 }
 
+fn ttl(text: &str) -> Result<Duration, String> {
+    let ttl = duration(text)?;
+    if ttl < Duration::from_secs(2) || ttl > Duration::from_secs(300) {
+        return Err("the time to live is at least 2 s and at most 5m".into());
+    }
+    Ok(ttl)
+}
+
 fn period(text: &str) -> Result<Duration, String> {
     let period = duration(text)?;
     if period < Duration::from_secs(1) {
         return Err("a period is at least one second, e.g. 1h or 1d".into());
     }
     Ok(period)
+}
+
+/// How long a session lasts without news, unless `--ttl` says otherwise.
+const DEFAULT_TTL: Duration = Duration::from_secs(10);
+
+impl HoldArgs {
+    /// How long a session of an engine with servers lasts without news.
+    pub fn ttl_or_default(&self) -> Duration {
+        self.ttl.unwrap_or(DEFAULT_TTL)
+    }
 }
 
 impl LockArgs {

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use conclave_client::{Fence, Status, blocking};
 
 use super::hold::resource;
-use super::service_failure;
 use crate::cli::FenceCheckArgs;
 use crate::{engine, exit};
 
@@ -16,8 +15,12 @@ pub fn check(args: &FenceCheckArgs) -> ExitCode {
         Err(refused) => return refused.exit(),
     };
     let resource = resource(&args.name, args.election);
-    match blocking::Client::new(engine).inspect(&resource) {
-        Err(error) => service_failure(&error),
+    match blocking::Client::shared(engine).inspect(&resource) {
+        // Whatever it is, it is no word about the fence, and must not look like one.
+        Err(error) => {
+            anstream::eprintln!("conclave: {error}");
+            ExitCode::from(exit::UNAVAILABLE)
+        }
         Ok(status) => match why_not(&status, Fence(args.fence)) {
             None => ExitCode::SUCCESS,
             Some(why) => {
@@ -33,10 +36,10 @@ fn why_not(status: &Status, fence: Fence) -> Option<String> {
         return None;
     }
     if fence > status.last_fence || fence.0 == 0 {
-        return Some(format!(
-            "fence {fence} was never given out; the last was {}",
-            status.last_fence
-        ));
+        return Some(match status.last_fence.0 {
+            0 => format!("fence {fence} was never given out; none was"),
+            last => format!("fence {fence} was never given out; none above {last} was"),
+        });
     }
     Some(match status.holder() {
         Some(holder) => {

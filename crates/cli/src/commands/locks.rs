@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
-use conclave_client::{Holder, Kind, Mode, Owner, Process, Status, blocking, utc};
+use conclave_client::{
+    Error, Fence, Holder, Kind, Mode, Name, Owner, Process, Resource, Status, blocking, utc,
+};
 use serde_json::{Value, json};
 
 use super::service_failure;
@@ -18,10 +20,13 @@ pub fn execute(args: &LocksArgs) -> Result<ExitCode> {
         Ok(engine) => engine,
         Err(refused) => return Ok(refused.exit()),
     };
-    let directory = engine.directory().display().to_string();
-    let listed = match blocking::Client::new(engine).list() {
-        Ok(listed) => listed,
-        Err(error) => return Ok(service_failure(&error)),
+    let client = blocking::Client::shared(engine);
+    let listed = match &args.name {
+        Some(name) => look_at(&client, name),
+        None => match client.list() {
+            Ok(listed) => listed,
+            Err(error) => return Ok(service_failure(&error)),
+        },
     };
     let (mut known, mut unreadable) = (Vec::new(), Vec::new());
     for status in listed {
@@ -31,23 +36,42 @@ pub fn execute(args: &LocksArgs) -> Result<ExitCode> {
         }
     }
     known.retain(|it| args.all || args.name.is_some() || !it.is_idle());
-    known.retain(|it| args.name.as_ref().is_none_or(|name| it.resource.name == *name));
     known.sort_by(|a, b| a.resource.name.cmp(&b.resource.name).then(a.resource.cmp(&b.resource)));
+    let engine = client.engine();
     let mut out = anstream::stdout().lock();
     if args.json {
         let all: Vec<Value> = known.iter().map(as_json).collect();
-        writeln!(out, "{}", json!({ "engine": "local", "locks": all }))?;
+        let (name, at) = (engine.name(), engine.at());
+        writeln!(out, "{}", json!({ "engine": name, "at": at, "locks": all }))?;
     } else if known.is_empty() {
         if unreadable.is_empty() {
-            writeln!(out, "no lock is held in {directory}")?;
+            let what = args.name.as_ref().map_or_else(
+                || "no lock is held".to_owned(),
+                |name| format!("nobody ever held {}", clean(name.as_str())),
+            );
+            writeln!(out, "{what}: {}", engine::whereabouts(&**engine))?;
         }
     } else {
+        // Beside the list, not in it: whoever misses a lock there may have looked elsewhere.
+        if !args.engine.verbose {
+            anstream::eprintln!("conclave: {}", engine::whereabouts(&**engine));
+        }
         writeln!(out, "{}", as_table(&known))?;
     }
     for error in &unreadable {
         anstream::eprintln!("conclave: {error}");
     }
     Ok(ExitCode::from(if unreadable.is_empty() { 0 } else { exit::UNAVAILABLE }))
+}
+
+/// The lock and the election of that name, if anybody ever used them. What is wrong with others
+/// does not matter here.
+fn look_at(client: &blocking::Client, name: &Name) -> Vec<Result<Status, Error>> {
+    let both = [Resource::lock(name.clone()), Resource::election(name.clone())];
+    let is_used = |it: &Result<Status, Error>| {
+        it.as_ref().map_or(true, |it| !it.is_idle() || it.last_fence > Fence(0))
+    };
+    both.iter().map(|it| client.inspect(it)).filter(is_used).collect()
 }
 
 fn as_table(known: &[Status]) -> Table {

@@ -24,7 +24,7 @@ pub fn execute(args: &ObserveArgs) -> Result<ExitCode> {
         Ok(engine) => engine,
         Err(refused) => return Ok(refused.exit()),
     };
-    let mut observer = match Client::new(engine).observe(args.name.as_str()) {
+    let mut observer = match Client::shared(engine).observe(args.name.as_str()) {
         Ok(observer) => observer,
         Err(error) => return Ok(service_failure(&error)),
     };

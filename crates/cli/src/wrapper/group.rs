@@ -52,6 +52,11 @@ impl Members {
         Self { group, last_seen: None }
     }
 
+    /// The living member that was seen last.
+    pub(super) fn seen(&self) -> Option<Pid> {
+        self.last_seen
+    }
+
     /// Whether a member of the group lives.
     ///
     /// What the kernel knows but `/proc` hides (`hidepid`, or no `/proc` at all) counts as living:

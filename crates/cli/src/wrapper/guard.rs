@@ -1,25 +1,25 @@
 //! The guard: a second process that outlives the wrapper for as long as the command's group lives.
 //!
-//! It holds a copy of the lock's descriptor and reads orders from a pipe whose other end only the
-//! wrapper has. The orders are lines: first the number of the group, unless it is among the
-//! arguments, then perhaps `linger`. The end of the pipe without `linger` means that the wrapper
-//! has died.
+//! It holds a copy of the lock's descriptor, if there is one, and reads [orders](Order) from a pipe
+//! whose other end only the wrapper has. It knows from its first instruction on what is among its
+//! arguments: the patience, the first deadline, and for one that replaces another, the group.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, BufRead};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::process::{Command, ExitCode};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use conclave_client::BootTime;
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, close, dup2_stderr, getpid, pipe2, write};
+use nix::unistd::{Pid, pipe2, write};
 
-use super::group::{Group, Members, group_marked_with};
+use super::deadline::Moments;
+use super::group::{Group, Members};
+use super::orders::Order;
 use super::say;
 use super::spawn::{Start, spawn};
 
@@ -30,7 +30,8 @@ pub const GUARD_WORD: &str = "__guard";
 /// wrapper was killed before it could tell the group finds the command by it.
 pub const GUARD_VARIABLE: &str = "CONCLAVE_GUARD";
 
-const LINGER: &str = "linger";
+/// What a guard is called in lists of processes.
+const GUARD_NAME: &str = "conclave-guard";
 /// A guard that dies at once is not replaced more often than this.
 const BETWEEN_STARTS: Duration = Duration::from_millis(100);
 /// A guard that lasted so long did not die in a row with the one before.
@@ -47,11 +48,22 @@ pub struct GuardLock<'a> {
     pub let_go: Option<&'a dyn Fn()>,
 }
 
+/// How long the guard lets the group live.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// From TERM to KILL, after the wrapper's death.
+    pub(super) kill_after: Duration,
+    /// From TERM to the deadline; zero for KILL alone.
+    pub(super) notice: Duration,
+}
+
 /// The wrapper's side of the guard. When this is dropped, the guard ends the group.
 pub(super) struct Guard<'a> {
     lock: Option<GuardLock<'a>>,
-    kill_after: Duration,
+    patience: Patience,
     group: Option<Group>,
+    /// What the guard goes by: the last one that it was told, or will know from its start.
+    deadline: Option<BootTime>,
     running: Option<Running>,
     last_start: Instant,
     deaths_in_a_row: u32,
@@ -77,11 +89,16 @@ struct Running {
 
 impl<'a> Guard<'a> {
     /// Starts the guard. It holds `lock` from now on, and waits to hear of a group.
-    pub(super) fn start(lock: Option<GuardLock<'a>>, kill_after: Duration) -> io::Result<Self> {
+    pub(super) fn start(
+        lock: Option<GuardLock<'a>>,
+        patience: Patience,
+        deadline: Option<BootTime>,
+    ) -> io::Result<Self> {
         let mut guard = Self {
             lock,
-            kill_after,
+            patience,
             group: None,
+            deadline,
             running: None,
             last_start: Instant::now(),
             deaths_in_a_row: 0,
@@ -93,16 +110,22 @@ impl<'a> Guard<'a> {
     fn start_process(&mut self) -> io::Result<()> {
         self.last_start = Instant::now();
         let (orders_in, orders) = pipe2(OFlag::O_CLOEXEC)?;
+        // A guard that somebody has stopped must not stop the wrapper, too.
+        fcntl(&orders, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         let inherited = self.lock.map(|lock| lock.descriptor);
-        let lock_number = inherited.map_or(-1, |lock| lock.as_raw_fd());
         // Not the path of the program: an upgrade may have replaced what is found there.
         let mut command = Command::new("/proc/self/exe");
-        command.arg(GUARD_WORD).arg(self.kill_after.as_millis().to_string());
-        command.arg(lock_number.to_string());
-        // A guard that replaces another one knows the group from its first instruction on.
-        command.args(self.group.map(|group| group.id().to_string()));
+        command.arg(GUARD_WORD).arg(format!("wrapper={}", std::process::id()));
+        command.arg(format!("kill-after={}ms", self.patience.kill_after.as_millis()));
+        command.arg(format!("notice={}ms", self.patience.notice.as_millis()));
+        command.args(inherited.map(|lock| format!("lock={}", lock.as_raw_fd())));
+        command.args(self.group.map(|group| format!("group={}", group.id())));
+        let deadline = self.deadline.map(|it| it.to_duration().as_nanos());
+        command.args(deadline.map(|nanoseconds| format!("deadline={nanoseconds}")));
         // From its first instruction on, no signal but SIGKILL ends it.
-        let start = Start { blocked: &SigSet::all(), inherited, input: Some(orders_in.as_fd()) };
+        let blocked = &SigSet::all();
+        let input = Some(orders_in.as_fd());
+        let start = Start { name: Some(GUARD_NAME), blocked, inherited, input };
         self.running = Some(Running { pid: spawn(&command, &start)?, orders });
         Ok(())
     }
@@ -117,8 +140,30 @@ impl<'a> Guard<'a> {
         self.group = Some(group);
         if let Some(running) = &self.running {
             // If it has died already, the one that replaces it will know.
-            let _ = running.order(&group.id().to_string());
+            let _ = running.order(Order::Group(group));
         }
+    }
+
+    /// Tells the guard a later deadline.
+    pub(super) fn tell(&mut self, deadline: BootTime) {
+        if self.deadline == Some(deadline) {
+            return;
+        }
+        let told = self.running.as_ref().map(|running| running.order(Order::Deadline(deadline)));
+        // A full pipe: the guard is stopped, and goes by what it was told before.
+        if told != Some(Err(Errno::EAGAIN)) {
+            self.deadline = Some(deadline);
+        }
+    }
+
+    /// The deadline that the guard goes by.
+    pub(super) fn deadline(&self) -> Option<BootTime> {
+        self.deadline
+    }
+
+    /// When the guard ends the group by itself, if it hears nothing more.
+    pub(super) fn acts_at(&self) -> Option<BootTime> {
+        self.deadline.map(|deadline| Moments::before(deadline, self.patience.notice).warn)
     }
 
     /// Reaps a guard that was killed.
@@ -175,7 +220,7 @@ impl<'a> Guard<'a> {
     pub(super) fn leave_behind(mut self, members: &mut Members) -> Option<Dismissed> {
         loop {
             if let Some(running) = &self.running
-                && running.order(LINGER).is_ok()
+                && running.order(Order::Linger).is_ok()
             {
                 return None;
             }
@@ -194,96 +239,7 @@ impl<'a> Guard<'a> {
 
 impl Running {
     /// A line is shorter than what a pipe takes in one piece.
-    fn order(&self, line: &str) -> nix::Result<()> {
-        write(&self.orders, format!("{line}\n").as_bytes()).map(drop)
+    fn order(&self, order: Order) -> nix::Result<()> {
+        write(&self.orders, format!("{order}\n").as_bytes()).map(drop)
     }
-}
-
-/// The guard's own `main`. `arguments` are those behind [`GUARD_WORD`].
-///
-/// All signals are blocked already: the wrapper has started it so.
-pub fn guard_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let mut number = || -> Option<i64> { arguments.next()?.to_str()?.parse().ok() };
-    let (Some(kill_after), Some(lock)) = (number(), number()) else {
-        say("the guard is started by `conclave lock` alone");
-        return ExitCode::FAILURE;
-    };
-    // It was started as /proc/self/exe, and would be listed as `exe`.
-    let _ = fs::write("/proc/self/comm", "conclave-guard");
-    let kill_after = Duration::from_millis(u64::try_from(kill_after).unwrap_or(u64::MAX));
-
-    let mut orders = io::stdin().lock().lines().map_while(Result::ok);
-    let group = match arguments.next() {
-        Some(word) => word.into_string().ok(),
-        None => orders.next(),
-    };
-    let group = match group {
-        Some(number) => number.parse().ok().and_then(|id| Group::led_by(Pid::from_raw(id))),
-        // A command that was born has its program by now: until then it has had a copy of the
-        // wrapper's end of the pipe, and there was no end to read.
-        None => group_marked_with(&format!("{GUARD_VARIABLE}={}", getpid())),
-    };
-    // No group: the wrapper has not come to start the command.
-    let Some(group) = group else { return ExitCode::SUCCESS };
-
-    if orders.next().is_some_and(|line| line == LINGER) {
-        let_go_of_all_but(RawFd::try_from(lock).unwrap_or(-1));
-        await_end(group);
-    } else {
-        end_group(group, kill_after);
-    }
-    ExitCode::SUCCESS
-}
-
-/// Somebody may wait for the end of a pipe that the guard has inherited, or want to unmount its
-/// directory.
-fn let_go_of_all_but(lock: RawFd) {
-    let numbers: Vec<RawFd> = fs::read_dir("/proc/self/fd")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
-    for number in numbers {
-        if number > 2 && number != lock {
-            // The walk's own descriptor is in the list, and closed by now.
-            let _ = close(number);
-        }
-    }
-    if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
-        let _ = dup2_stderr(nowhere);
-    }
-    let _ = std::env::set_current_dir("/");
-}
-
-fn await_end(group: Group) {
-    let mut members = Members::of(group);
-    let mut pauses = pauses();
-    while members.any_lives() {
-        sleep(pauses.next().unwrap_or(LONGEST_PAUSE));
-    }
-}
-
-/// Asks the group to end, and makes it end after a while. Returns when no member lives.
-fn end_group(group: Group, kill_after: Duration) {
-    // No deadline if it lies too far in the future to be told.
-    let deadline = Instant::now().checked_add(kill_after);
-    group.terminate();
-    let mut members = Members::of(group);
-    let mut pauses = pauses();
-    while members.any_lives() {
-        let left = deadline.map(|moment| moment.saturating_duration_since(Instant::now()));
-        if left == Some(Duration::ZERO) {
-            group.signal(Signal::SIGKILL);
-        }
-        let pause = pauses.next().unwrap_or(LONGEST_PAUSE);
-        sleep(left.filter(|left| !left.is_zero()).map_or(pause, |left| left.min(pause)));
-    }
-}
-
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
-
-/// What ends does so soon or after a long time.
-fn pauses() -> impl Iterator<Item = Duration> {
-    let first = Duration::from_millis(1);
-    std::iter::successors(Some(first), |pause| Some((*pause * 2).min(LONGEST_PAUSE)))
 }

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use conclave_client::BootTime;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -16,31 +17,31 @@ use super::{OnLost, say};
 pub(super) struct Ending {
     group: Group,
     members: Members,
-    /// When patience ends; none if it never does.
-    deadline: Option<Instant>,
+    /// When patience ends.
+    kill_at: BootTime,
     /// The user's own command, while it runs. It leads a group.
     hook: Option<Group>,
 }
 
 impl Ending {
-    /// Begins to end `group`, as `policy` says. None if the policy is to do nothing.
+    /// Begins to end `group`, as `policy` says; what is left at `kill_at` is killed. None if the
+    /// policy is to do nothing.
     pub(super) fn begin(
         group: Group,
         reason: &str,
         policy: &OnLost,
-        kill_after: Duration,
+        kill_at: BootTime,
         unblocked: &SigSet,
     ) -> Option<Self> {
-        let mut ending = Self {
-            group,
-            members: Members::of(group),
-            deadline: Instant::now().checked_add(kill_after),
-            hook: None,
-        };
+        let mut ending = Self { group, members: Members::of(group), kill_at, hook: None };
         match policy {
             OnLost::Ignore => {
                 say(&format!("lock lost: {reason}; the command runs on without it"));
                 return None;
+            }
+            _ if kill_at.is_past() => {
+                say(&format!("lock lost: {reason}; stopping the command"));
+                group.signal(Signal::SIGKILL);
             }
             OnLost::Term => {
                 say(&format!("lock lost: {reason}; stopping the command"));
@@ -48,7 +49,7 @@ impl Ending {
             }
             OnLost::Kill => {
                 say(&format!("lock lost: {reason}; stopping the command"));
-                ending.deadline = Some(Instant::now());
+                ending.kill_at = BootTime::now();
                 group.signal(Signal::SIGKILL);
             }
             OnLost::Run(hook) => {
@@ -66,15 +67,15 @@ impl Ending {
         Some(ending)
     }
 
-    /// How long until patience ends; none if it never does, or has ended.
+    /// How long until patience ends; none if it has ended.
     pub(super) fn patience(&self) -> Option<Duration> {
-        let left = self.deadline?.saturating_duration_since(Instant::now());
+        let left = self.kill_at.left();
         (!left.is_zero()).then_some(left)
     }
 
     /// Kills what is left when patience has ended.
     pub(super) fn enforce(&self) {
-        if self.deadline.is_some() && self.patience().is_none() {
+        if self.patience().is_none() {
             self.group.signal(Signal::SIGKILL);
             if let Some(hook) = self.hook {
                 hook.signal(Signal::SIGKILL);
@@ -104,7 +105,7 @@ fn start_hook(
     let mut command = Command::new("sh");
     command.arg("-c").arg(hook);
     command.env("CONCLAVE_LOST", reason).env("CONCLAVE_GROUP", group.id().to_string());
-    let start = Start { blocked: unblocked, inherited: None, input: None };
+    let start = Start { name: None, blocked: unblocked, inherited: None, input: None };
     let leader: Pid = spawn(&command, &start)?;
     Ok(Group::led_by(leader))
 }

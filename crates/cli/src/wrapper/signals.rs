@@ -1,8 +1,9 @@
 //! The signals that the wrapper handles: blocked, and read from a descriptor.
 
 use std::cell::Cell;
+use std::fs;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -11,6 +12,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{getpgrp, getpid};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// What goes on to the command's group as it came.
 const FORWARDED: [Signal; 8] = [
@@ -28,8 +32,10 @@ const FORWARDED: [Signal; 8] = [
 /// from the background.
 const HANDLED: [Signal; 4] = [Signal::SIGCHLD, Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGTTOU];
 
-/// While this lives, the signals do not interrupt the wrapper but wait to be read.
-pub(super) struct Signals {
+/// While this lives, the signals do not interrupt the process but wait to be read. When it is
+/// dropped, those that were not read are forgotten.
+#[derive(Debug)]
+pub struct Signals {
     arrivals: SignalFd,
     before: SigSet,
     /// Read, but not handled yet.
@@ -39,8 +45,13 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Only the calling thread blocks them: another thread would have to block them too.
-    pub(super) fn block() -> io::Result<Self> {
+    /// Only the calling thread blocks them, and every thread that it starts from now on: call this
+    /// before there are others.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn block() -> io::Result<Self> {
+        hear_of_children()?;
         let signals: SigSet = FORWARDED.into_iter().chain(HANDLED).collect();
         let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
@@ -69,15 +80,63 @@ impl Signals {
         if !self.backlog.is_empty() {
             return Ok(true);
         }
-        // Rounded up: a time of zero would spin until the moment comes.
-        let milliseconds = at_most.as_micros().div_ceil(1000);
-        let timeout = PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX);
         let mut watched = [PollFd::new(self.arrivals.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, timeout) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::EINTR) => Ok(false),
-            Err(error) => Err(error.into()),
+        wait_for(&mut watched, at_most)
+    }
+
+    /// Waits for a signal that ends a process, or for the reader of `output` to go away: true if it
+    /// has. Neither may come for so long.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn wait_for_end(
+        &mut self,
+        output: Option<BorrowedFd<'_>>,
+        at_most: Duration,
+    ) -> io::Result<(Option<Signal>, bool)> {
+        // What is never asked for is told all the same: an error, or that the other side hung up.
+        let output = output.map(|it| PollFd::new(it, PollFlags::empty()));
+        let arrivals = PollFd::new(self.arrivals.as_fd(), PollFlags::POLLIN);
+        let mut watched: Vec<PollFd<'_>> = [arrivals].into_iter().chain(output).collect();
+        wait_for(&mut watched, at_most)?;
+        let gone = PollFlags::POLLERR | PollFlags::POLLHUP | PollFlags::POLLNVAL;
+        let output = watched.get(1).and_then(PollFd::revents);
+        let is_unread = output.is_some_and(|events| events.intersects(gone));
+        Ok((self.next_deadly()?, is_unread))
+    }
+
+    /// Waits for a signal that ends a process. Others have their usual effect.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub async fn deadly(&mut self) -> io::Result<Signal> {
+        let copy = self.arrivals.as_fd().try_clone_to_owned()?;
+        #[expect(deprecated, reason = "sound for what owns its descriptor; the new one is unsafe")]
+        let arrivals = AsyncFd::with_interest(copy, Interest::READABLE)?;
+        loop {
+            if let Some(signal) = self.next_deadly()? {
+                return Ok(signal);
+            }
+            // What came before the clearing is found by the next look.
+            arrivals.readable().await?.clear_ready();
         }
+    }
+
+    /// The next one that ends a process by default and is not ignored. One that stops it does so.
+    fn next_deadly(&mut self) -> io::Result<Option<Signal>> {
+        while let Some(signal) = self.next()? {
+            match signal {
+                Signal::SIGTSTP => {
+                    self.stop(signal, false)?;
+                }
+                Signal::SIGWINCH => {}
+                other if Self::is_forwarded(other) && !is_ignored(other) => {
+                    return Ok(Some(other));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// The next signal that has arrived.
@@ -125,6 +184,37 @@ impl Signals {
         }
         Ok(was_continued)
     }
+}
+
+/// False if nothing came for so long.
+fn wait_for(watched: &mut [PollFd<'_>], at_most: Duration) -> io::Result<bool> {
+    // Rounded up: a time of zero would spin until the moment comes.
+    let milliseconds = at_most.as_micros().div_ceil(1000);
+    let timeout = PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX);
+    match poll(watched, timeout) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Who was started with SIGCHLD ignored would never learn how its children end. A handler, which
+/// does nothing here, replaces that; the children themselves start with the default.
+fn hear_of_children() -> io::Result<()> {
+    if !is_ignored(Signal::SIGCHLD) {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async { signal(SignalKind::child()).map(drop) })
+}
+
+/// Whether this process was told to ignore it, as by `nohup`. A signal that is blocked can be read
+/// all the same.
+fn is_ignored(signal: Signal) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).unwrap_or(0);
+    ignored >> (signal as u32 - 1) & 1 == 1
 }
 
 impl Drop for Signals {

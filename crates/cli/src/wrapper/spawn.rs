@@ -9,16 +9,20 @@ use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 use std::process::Command;
 
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::Mode;
-use nix::unistd::Pid;
+use nix::unistd::{AccessFlags, Pid, access};
 
 /// How the new process differs from the wrapper, besides its program.
 pub(super) struct Start<'a> {
+    /// What it is called in lists of processes, if not as its program.
+    pub(super) name: Option<&'a str>,
     /// The signals that it blocks.
     pub(super) blocked: &'a SigSet,
     /// A close-on-exec descriptor that it gets all the same, under the same number.
@@ -33,7 +37,10 @@ pub(super) struct Start<'a> {
 /// program runs, so that an error says why it could not be run.
 pub(super) fn spawn(command: &Command, start: &Start<'_>) -> io::Result<Pid> {
     let program = text(command.get_program())?;
-    let mut arguments = vec![program.clone()];
+    let mut arguments = vec![match start.name {
+        Some(name) => CString::new(name)?,
+        None => program.clone(),
+    }];
     for argument in command.get_args() {
         arguments.push(text(argument)?);
     }
@@ -58,7 +65,25 @@ pub(super) fn spawn(command: &Command, start: &Start<'_>) -> io::Result<Pid> {
         // A copy to its own number clears close-on-exec, and does so in the child alone.
         files.add_dup2(inherited.as_raw_fd(), inherited.as_raw_fd())?;
     }
-    Ok(posix_spawnp(&program, &files, &attributes, &arguments, &environment(command)?)?)
+    let environment = environment(command)?;
+    match posix_spawnp(&program, &files, &attributes, &arguments, &environment) {
+        // A script that does not say whose it is belongs to sh, as execvp(3) has it.
+        Err(Errno::ENOEXEC) => {
+            let script = text(find(command.get_program()).as_os_str())?;
+            let shell = CString::from(c"/bin/sh");
+            arguments.splice(..1, [shell.clone(), script]);
+            Ok(posix_spawnp(&shell, &files, &attributes, &arguments, &environment)?)
+        }
+        started => Ok(started?),
+    }
+}
+
+/// The file of a program, where the search for it ends.
+fn find(program: &OsStr) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_program = |file: &PathBuf| file.is_file() && access(file, AccessFlags::X_OK).is_ok();
+    let found = std::env::split_paths(&path).map(|it| it.join(program)).find(is_program);
+    found.filter(|_| !program.as_bytes().contains(&b'/')).unwrap_or_else(|| program.into())
 }
 
 fn environment(command: &Command) -> io::Result<Vec<CString>> {

@@ -20,10 +20,10 @@ fn bad_input_is_answered_in_one_line_and_64() {
         &["lock", "-E", "-1", "x", "true"],
         &["lock", "--slots", "-1", "x", "true"],
         &["lock", "x", "--", ""],
-        &["lock", "-n", "-w", "1", "x", "true"],
+        &["once"],
         &["lock", "-E", "300", "x", "true"],
         &["lock", "-E", "many", "x", "true"],
-        &["lock", "-s", "-x", "x", "true"],
+        &["lock", "--ttl", "1", "x", "true"],
         &["lock", "--slots", "0", "x", "true"],
         &["lock", "--slots", "two", "x", "true"],
         &["lock", "-s", "--slots", "2", "x", "true"],
@@ -36,14 +36,37 @@ fn bad_input_is_answered_in_one_line_and_64() {
         &["lock", "x", "--no-such-option"],
         &["lock", "x", "-c"],
         &["lock", "-c", "true", "x", "true"],
-        &["lock", "--engine", "etcd", "x", "true"],
+        &["lock", "--engine", "local", "x", "true"],
+        &["lock", "--at", "local:a", "--dir", "b", "x", "true"],
+        &["lock", "--at", "", "x", "true"],
+        &["lock", "--at", "/var/lib/x", "x", "true"],
+        &["lock", "--at", "consul://h", "x", "true"],
+        &["lock", "--at", "local:~/locks", "x", "true"],
+        &["lock", "--at", "etcd://", "x", "true"],
+        &["lock", "--at", "etcd://h:0", "x", "true"],
+        &["lock", "--at", "etcd://a,,b", "x", "true"],
+        &["lock", "--at", "etcd://h?x", "x", "true"],
+        &["lock", "--dir", "", "x", "true"],
+        &["lock", "--cacert", "f", "x", "true"],
+        &["lock", "--connect-timeout", "2", "x", "true"],
+        &["lock", "--at", "etcd://h", "--connect-timeout", "0", "x", "true"],
+        &["lock", "--at", "etcd://h", "--connect-timeout", "-1", "x", "true"],
+        &["lock", "--at", "etcd://h", "--allow-network-fs", "x", "true"],
+        &["lock", "--at", "etcd://h", "--cacert", "/no/such/file", "x", "true"],
+        &["lock", "--at", "etcd://h", "--user", "u", "x", "true"],
         &["elect", "--value", &long_value, "x", "true"],
         &["elect", "--slots", "2", "x", "true"],
         &["observe"],
         &["observe", ""],
-        &["locks", "--engine", "etcd"],
+        &["locks", "--engine", "local"],
+        &["locks", "--at", "zookeeper:"],
         &["unlock", "x"],
         &["unlock", "--force"],
+        &["unlock", "--force", "--fence", "one", "x"],
+        &["unlock", "--force", "--pid", "0", "x"],
+        &["unlock", "--force", "--pid", "-1", "x"],
+        &["unlock", "--force", "--pid", "7@", "x"],
+        &["unlock", "--force", "--pid", "7", "--fence", "1", "x"],
         &["fence"],
         &["fence", "check", "x"],
         &["fence", "check", "x", "-1"],
@@ -75,23 +98,96 @@ fn names_may_be_anything() {
     assert_eq!(files, 11, "each has its own, and nothing is anywhere else");
 }
 
-#[test]
-fn a_cell_that_is_configured_is_not_silently_replaced_by_locks_of_this_machine() {
-    let world = World::new();
-    let mut command = world.conclave(&["lock", "x", "true"]);
-    let output = command.env("CONCLAVE_CELL", "a:1,b:1,c:1").output().unwrap();
-    assert_eq!(output.status.code(), Some(69), "{}", said(&output));
-    assert!(said(&output).contains("$CONCLAVE_CELL names a cell"), "{}", said(&output));
-    let mut command = world.conclave(&["lock", "--engine", "local", "x", "true"]);
-    assert_eq!(command.env("CONCLAVE_CELL", "a:1").status().unwrap().code(), Some(0));
+/// The directory that `conclave locks` looks into, with those words and variables.
+fn looks_at(world: &World, words: &[&str], variables: &[(&str, &str)]) -> String {
+    let mut command = world.conclave(&["locks", "--json"]);
+    command.args(words).env_remove("CONCLAVE_DIR").envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["engine"], "local");
+    let directory = json["at"].as_str().unwrap().strip_prefix("local:").unwrap();
+    let root = world.directory.path().canonicalize().unwrap();
+    Path::new(directory).strip_prefix(root).unwrap().to_str().unwrap().to_owned()
+}
 
-    let config = world.file(".config");
-    std::fs::create_dir(&config).unwrap();
-    std::fs::write(config.join("conclave.toml"), "cell = 'a:1'\n").unwrap();
-    let output = world.run(&["lock", "x", "true"]);
-    assert_eq!(output.status.code(), Some(69));
-    assert!(said(&output).contains(".config/conclave.toml names a cell"), "{}", said(&output));
-    std::fs::write(config.join("conclave.toml"), "engine = 'local'\ncolour = 'red'\n").unwrap();
+#[test]
+fn the_option_goes_before_the_variable_and_that_before_the_file() {
+    let world = World::new();
+    let path = |name: &str| world.file(name).to_str().unwrap().to_owned();
+    let at = format!("local:{}", path("by-at"));
+    let dir = path("by-dir");
+    assert_eq!(looks_at(&world, &[], &[]), ".local/state/conclave");
+    std::fs::create_dir(world.file(".config")).unwrap();
+    let config = |text: String| std::fs::write(world.file(".config/conclave.toml"), text).unwrap();
+    config(format!("dir = '{}'", path("by-dir-of-file")));
+    assert_eq!(looks_at(&world, &[], &[]), "by-dir-of-file");
+    config(format!("at = 'local:{}'", path("by-file")));
+    assert_eq!(looks_at(&world, &[], &[]), "by-file");
+    assert_eq!(looks_at(&world, &[], &[("CONCLAVE_DIR", &dir)]), "by-file");
+    config("at = 'local:'".into());
+    assert_eq!(looks_at(&world, &[], &[("CONCLAVE_DIR", &dir)]), "by-dir");
+    let both = [("CONCLAVE_AT", &at[..]), ("CONCLAVE_DIR", &dir)];
+    assert_eq!(looks_at(&world, &[], &both), "by-at");
+    assert_eq!(looks_at(&world, &["--at", "local:"], &both), "by-dir");
+    assert_eq!(looks_at(&world, &["--at", "local:here"], &both), "here");
+    assert_eq!(looks_at(&world, &["--dir", "there"], &both), "there");
+    assert_eq!(looks_at(&world, &[], &[("CONCLAVE_AT", "")]), ".local/state/conclave");
+}
+
+#[test]
+fn what_is_configured_is_not_silently_replaced_by_locks_of_this_machine() {
+    let world = World::new();
+    std::fs::create_dir(world.file(".config")).unwrap();
+    for scheme in ["zookeeper:h", "postgres:h", "group:h", "cell:h"] {
+        let engine = scheme.split(':').next().unwrap();
+        let expected = format!("the engine {engine} is not there yet");
+        let mut command = world.conclave(&["lock", "x", "true"]);
+        let output = command.env("CONCLAVE_AT", scheme).output().unwrap();
+        assert_eq!(output.status.code(), Some(64), "{}", said(&output));
+        assert!(said(&output).contains(&expected), "{}", said(&output));
+        let config = world.file(".config/conclave.toml");
+        std::fs::write(&config, format!("at = '{scheme}'\n")).unwrap();
+        let output = world.run(&["lock", "x", "true"]);
+        assert_eq!(output.status.code(), Some(64));
+        assert!(said(&output).contains(&expected), "{}", said(&output));
+        assert_eq!(world.code(&["lock", "--at", "local:", "x", "true"]), Some(0));
+        std::fs::remove_file(&config).unwrap();
+    }
+}
+
+#[test]
+fn a_password_in_a_url_is_refused_and_shown_nowhere() {
+    let world = World::new();
+    std::fs::create_dir(world.file(".config")).unwrap();
+    let config = world.file(".config/conclave.toml");
+    for url in ["etcd://root:hunter2@h/p", "etcd://h/p/hunter2@", "etcds://root:hunter2@h"] {
+        std::fs::write(&config, format!("at = '{url}'\n")).unwrap();
+        let by_file = world.run(&["lock", "-v", "x", "true"]);
+        std::fs::remove_file(&config).unwrap();
+        let by_option = world.run(&["locks", "-v", "--at", url]);
+        let mut by_variable = world.conclave(&["fence", "check", "x", "1"]);
+        let by_variable = by_variable.env("CONCLAVE_AT", url).output().unwrap();
+        for output in [by_file, by_option, by_variable] {
+            let said = said(&output);
+            assert_eq!(output.status.code(), Some(64), "{said}");
+            assert!(!said.contains("hunter2") && output.stdout.is_empty(), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+            assert!(said.contains("ETCDCTL_PASSWORD") || url.starts_with("etcds"), "{said}");
+        }
+    }
+    let words = ["locks", "--at", "etcd://h", "--user", "root:hunter2"];
+    let output = world.run(&words);
+    assert_eq!(output.status.code(), Some(64));
+    assert!(!said(&output).contains("hunter2"), "{}", said(&output));
+}
+
+#[test]
+fn what_a_file_may_not_say_is_refused_with_its_line() {
+    let world = World::new();
+    std::fs::create_dir(world.file(".config")).unwrap();
+    let config = world.file(".config/conclave.toml");
+    std::fs::write(config, "at = 'local:'\ncolour = 'red'\n").unwrap();
     let output = world.run(&["lock", "x", "true"]);
     assert_eq!(output.status.code(), Some(64));
     assert!(said(&output).contains("conclave.toml:2: unknown field `colour`"), "{}", said(&output));
@@ -102,6 +198,10 @@ fn a_directory_that_depends_on_where_one_stands_is_refused() {
     let world = World::new();
     let mut command = world.conclave(&["lock", "x", "true"]);
     let output = command.env("CONCLAVE_DIR", "locks").output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    assert!(said(&output).contains("must be absolute"), "{}", said(&output));
+    let mut command = world.conclave(&["lock", "x", "true"]);
+    let output = command.env("CONCLAVE_AT", "local:locks").output().unwrap();
     assert_eq!(output.status.code(), Some(64));
     assert!(said(&output).contains("must be absolute"), "{}", said(&output));
     std::fs::create_dir(world.file(".config")).unwrap();
@@ -126,7 +226,8 @@ fn verbose_says_which_engine() {
     let world = World::new();
     let output = world.run(&["lock", "-v", "x", "true"]);
     let said = said(&output);
-    assert!(said.starts_with("conclave: engine local (this machine only), in "), "{said}");
+    assert!(said.starts_with("conclave: locks at local:/"), "{said}");
+    assert!(said.contains("/locks (this machine only)\n"), "{said}");
     assert!(said.contains("lock x acquired after "), "{said}");
 }
 
@@ -157,4 +258,29 @@ fn help_says_first_that_locks_are_of_this_machine() {
         let end = text.find("Usage:").unwrap_or(text.len());
         assert!(text[..end].contains("THIS MACHINE ONLY"), "{words:?}: {text}");
     }
+}
+
+#[test]
+fn help_of_every_command_has_variables_and_exit_codes() {
+    let world = World::new();
+    for command in ["lock", "elect", "observe", "locks", "unlock", "fence check"] {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let text = String::from_utf8(world.run(&words).stdout).unwrap();
+        for word in ["CONCLAVE_AT", "CONCLAVE_DIR", "ETCDCTL_USER", "ETCDCTL_CACERT", "-v says"] {
+            assert!(text.contains(word), "{command} has no {word}: {text}");
+        }
+        assert!(text.to_lowercase().contains("exit codes"), "{command}: {text}");
+    }
+}
+
+#[test]
+fn a_directory_in_memory_is_told_unless_that_is_allowed() {
+    let world = World::new();
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return };
+    let directory = memory.path().to_str().unwrap();
+    let output = world.run(&["lock", "--dir", directory, "x", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("is in memory: a restart"), "{}", said(&output));
+    let output = world.run(&["lock", "--allow-volatile", "--dir", directory, "x", "true"]);
+    assert_eq!(said(&output), "");
 }

@@ -24,6 +24,13 @@ fn holders_and_waiters_are_listed_with_fence_and_label() {
 
     let json = world.run(&["locks", "--json"]).stdout;
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["engine"], "local");
+    let at = format!("local:{}", world.locks().canonicalize().unwrap().display());
+    assert_eq!(json["at"], at);
+    assert_eq!(
+        said(&world.run(&["locks"])),
+        format!("conclave: locks at {at} (this machine only)\n")
+    );
     let lock = &json["locks"][0];
     assert_eq!(lock["name"], "a\tb");
     assert_eq!(lock["holders"][0]["fence"], held.fence().to_string());
@@ -41,7 +48,7 @@ fn a_fence_is_current_only_while_it_is_held() {
     assert_eq!(check("1").0, Some(1), "never given out");
     let first = world.client().lock("x").unwrap();
     assert_eq!(check("1"), (Some(0), String::new()));
-    assert!(check("2").1.contains("fence 2 was never given out; the last was 1"));
+    assert!(check("2").1.contains("fence 2 was never given out; none above 1 was"));
     drop(first);
     assert!(check("1").1.contains("fence 1 is late: it was let go"));
     let _second = world.client().lock("x").unwrap();
@@ -69,6 +76,69 @@ fn a_forced_unlock_wakes_the_next_waiter_and_is_written_down() {
     let audit = std::fs::read_to_string(world.locks().join("audit.log")).unwrap();
     assert!(audit.contains(" forced lock x: fence 1 of stuck (pid "), "{audit}");
     assert_eq!(world.code(&["unlock", "--force", "x"]), Some(1), "nobody holds it any more");
+}
+
+#[test]
+fn one_of_several_holders_can_be_meant() {
+    let world = World::new();
+    let client = world.client();
+    let request = || Request::lock("x").unwrap().shared();
+    let (one, two) = (client.lock(request()).unwrap(), client.lock(request()).unwrap());
+    let fence = two.fence().to_string();
+    let output = world.run(&["unlock", "--force", "--fence", "7", "x"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("nobody holds lock x with fence 7"), "{}", said(&output));
+    assert_eq!(world.code(&["unlock", "--force", "--fence", &fence, "x"]), Some(0));
+    assert!(!world.status("x").is_current(two.fence()));
+    assert!(world.status("x").is_current(one.fence()));
+
+    let output = world.run(&["unlock", "--force", "--pid", "1@elsewhere", "x"]);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "pid 1 on elsewhere neither holds lock x nor waits for it";
+    assert!(said(&output).contains(expected), "{}", said(&output));
+    let ours = std::process::id().to_string();
+    assert_eq!(world.code(&["unlock", "--force", "--pid", &ours, "x"]), Some(0));
+    assert!(!world.status("x").is_current(one.fence()));
+}
+
+#[test]
+fn a_name_is_shown_whatever_is_wrong_with_others() {
+    let world = World::new();
+    assert_eq!(world.code(&["lock", "bad", "true"]), Some(0));
+    let file = std::fs::read_dir(world.locks()).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&file, "something else").unwrap();
+    let held = world.client().lock("good").unwrap();
+    let output = world.run(&["locks", "good"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let listed = String::from_utf8(output.stdout).unwrap();
+    assert!(listed.contains("good") && listed.contains("held"), "{listed}");
+    assert_eq!(world.code(&["locks", "bad"]), Some(69));
+    assert_eq!(world.code(&["locks"]), Some(69));
+    drop(held);
+    let listed = String::from_utf8(world.run(&["locks", "good"]).stdout).unwrap();
+    assert!(listed.contains("free"), "{listed}");
+    let listed = String::from_utf8(world.run(&["locks", "other"]).stdout).unwrap();
+    assert!(listed.starts_with("nobody ever held other: locks at local:/"), "{listed}");
+    assert_eq!(world.code(&["elect", "good", "true"]), Some(0));
+    let listed = String::from_utf8(world.run(&["locks", "good"]).stdout).unwrap();
+    assert!(listed.contains("good (election)"), "{listed}");
+}
+
+#[test]
+fn a_fence_that_cannot_be_asked_for_is_unknown_and_not_late() {
+    let world = World::new();
+    std::fs::write(world.file("locks"), "no directory").unwrap();
+    assert_eq!(world.code(&["fence", "check", "x", "1"]), Some(69));
+}
+
+#[test]
+fn a_conclave_within_a_command_means_the_same_locks() {
+    let world = World::new();
+    let inner = format!("CONCLAVE_DIR= {} lock -n x true", env!("CARGO_BIN_EXE_conclave"));
+    let output = world.run(&["lock", "--at", "local:elsewhere", "x", "-c", &inner]);
+    assert_eq!(output.status.code(), Some(1), "it is taken: {}", said(&output));
+    let seen = world.run(&["lock", "x", "-c", "test \"local:$CONCLAVE_DIR\" = \"$CONCLAVE_AT\""]);
+    assert_eq!(seen.status.code(), Some(0));
 }
 
 #[test]

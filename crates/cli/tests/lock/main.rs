@@ -5,9 +5,12 @@
 mod crowd;
 mod elect;
 mod exits;
+mod flock;
+mod hold;
 mod input;
 mod list;
 mod once;
+mod signals;
 mod trouble;
 
 use std::path::{Path, PathBuf};
@@ -45,7 +48,7 @@ impl World {
         let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
         command.args(words).current_dir(self.directory.path());
         command.env("CONCLAVE_DIR", self.locks()).env("HOME", self.directory.path());
-        for name in ["CONCLAVE_CELL", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "CONCLAVE_LOCK"] {
+        for name in ["CONCLAVE_AT", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "CONCLAVE_LOCK", "SHELL"] {
             command.env_remove(name);
         }
         command.stdin(Stdio::null());

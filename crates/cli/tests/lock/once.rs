@@ -56,3 +56,38 @@ fn the_next_period_has_its_own_run() {
     assert_eq!(run("3600000"), b"", "that was this period's");
     assert_eq!(run("7300000"), b"ran\n");
 }
+
+#[test]
+fn the_last_run_is_told_and_can_be_forgotten() {
+    let world = World::new();
+    let never = world.run(&["once", "nightly"]);
+    assert_eq!(never.status.code(), Some(1));
+    assert_eq!(said(&never), "conclave: nightly: no run is recorded\n");
+    assert_eq!(world.code(&["once", "nightly", "--reset"]), Some(1));
+
+    let run = || world.run(&["lock", "--once", "1d", "--label", "me", "nightly", "echo", "ran"]);
+    assert_eq!(run().stdout, b"ran\n");
+    assert_eq!(run().stdout, b"");
+    let told = world.run(&["once", "nightly"]);
+    assert_eq!(told.status.code(), Some(0));
+    let line = String::from_utf8(told.stdout).unwrap();
+    assert!(line.starts_with("nightly: last run by me (pid ") && line.contains("Z to "), "{line}");
+
+    let reset = world.run(&["once", "--reset", "nightly"]);
+    assert_eq!(reset.status.code(), Some(0), "{}", said(&reset));
+    let line = String::from_utf8(reset.stdout).unwrap();
+    assert!(line.starts_with("nightly: forgotten: the run by me (pid "), "{line}");
+    assert_eq!(world.code(&["once", "nightly"]), Some(1));
+    assert_eq!(run().stdout, b"ran\n");
+}
+
+#[test]
+fn a_clock_that_was_wrong_is_told_once() {
+    let world = World::new();
+    let run = |skew: &str| {
+        let mut command = world.conclave(&["lock", "--once", "1h", "nightly", "true"]);
+        said(&command.env("CONCLAVE_TEST_CLOCK_SKEW_MS", skew).output().unwrap())
+    };
+    run("99000000");
+    assert_eq!(run("0").matches("a clock was wrong, running again").count(), 1);
+}

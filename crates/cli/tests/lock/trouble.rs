@@ -202,7 +202,7 @@ fn on_a_small_disk(world: &World, script: &str) -> Option<Output> {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--map-root-user", "--", "sh", "-c", &script]);
     command.current_dir(world.directory.path()).env("C", env!("CARGO_BIN_EXE_conclave"));
-    command.env("HOME", world.directory.path()).env_remove("CONCLAVE_CELL");
+    command.env("HOME", world.directory.path()).env_remove("CONCLAVE_AT");
     let output = command.output().expect("unshare, of util-linux");
     if said(&output).contains("unshare failed") {
         eprintln!("no namespaces here, nothing was shown: {}", said(&output));

@@ -2,6 +2,7 @@
 //!
 //! This program is its own wrapper and its own guard: it starts itself in these parts.
 
+mod deadline;
 mod role;
 mod scene;
 mod terminal;
@@ -9,12 +10,13 @@ mod terminal;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use conclave_cli::wrapper::{GUARD_WORD, guard_main};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
-use role::{WRAPPER_WORD, wrapper_main};
+use role::{WRAPPER_WORD, WRITER_WORD, wrapper_main, writer_main};
 use scene::{Options, Scene, guard_of, lives, send, state, wait_until};
 
 /// A shell with a child of its own. Both leave their numbers.
@@ -29,6 +31,11 @@ const TESTS: &[(&str, fn())] = &[
     ("the_exit_code_is_told", the_exit_code_is_told),
     ("the_ending_signal_is_told", the_ending_signal_is_told),
     ("what_cannot_be_started_is_told", what_cannot_be_started_is_told),
+    (
+        "a_script_that_does_not_say_whose_it_is_belongs_to_sh",
+        a_script_that_does_not_say_whose_it_is_belongs_to_sh,
+    ),
+    ("what_lingers_is_forgotten_if_so_told", what_lingers_is_forgotten_if_so_told),
     ("the_command_starts_with_plain_signals", the_command_starts_with_plain_signals),
     ("a_signal_goes_to_the_whole_group", a_signal_goes_to_the_whole_group),
     ("a_loss_ends_the_whole_group", a_loss_ends_the_whole_group),
@@ -50,11 +57,68 @@ const TESTS: &[(&str, fn())] = &[
     ("a_suspended_command_is_a_stopped_job", terminal::a_suspended_command_is_a_stopped_job),
 ];
 
+/// These wait for deadlines most of the time, so several do it at once. (The others would see each
+/// other's descriptors for a moment, in processes that are just being born.)
+const TESTS_AT_ONCE: &[(&str, fn())] = &[
+    (
+        "a_stopped_wrapper_does_not_outlive_its_deadline",
+        deadline::a_stopped_wrapper_does_not_outlive_its_deadline,
+    ),
+    (
+        "who_is_not_told_of_a_deadline_outlives_it",
+        deadline::who_is_not_told_of_a_deadline_outlives_it,
+    ),
+    (
+        "who_hears_nothing_ends_the_command_in_time",
+        deadline::who_hears_nothing_ends_the_command_in_time,
+    ),
+    (
+        "before_the_deadline_the_command_is_asked",
+        deadline::before_the_deadline_the_command_is_asked,
+    ),
+    ("a_hook_is_run_before_the_deadline", deadline::a_hook_is_run_before_the_deadline),
+    (
+        "a_killed_wrapper_does_not_outlive_its_deadline",
+        deadline::a_killed_wrapper_does_not_outlive_its_deadline,
+    ),
+    ("a_new_guard_knows_the_deadline", deadline::a_new_guard_knows_the_deadline),
+    (
+        "a_deadline_that_moves_keeps_the_command_alive",
+        deadline::a_deadline_that_moves_keeps_the_command_alive,
+    ),
+    (
+        "a_deadline_that_is_told_too_late_is_a_loss",
+        deadline::a_deadline_that_is_told_too_late_is_a_loss,
+    ),
+    (
+        "who_is_stopped_is_told_when_the_lock_lapses",
+        deadline::who_is_stopped_is_told_when_the_lock_lapses,
+    ),
+    ("jeopardy_and_its_end_are_said_once", deadline::jeopardy_and_its_end_are_said_once),
+    ("who_ignores_losses_ignores_deadlines", deadline::who_ignores_losses_ignores_deadlines),
+    (
+        "what_lapsed_before_the_start_starts_nothing",
+        deadline::what_lapsed_before_the_start_starts_nothing,
+    ),
+    (
+        "the_wrapper_stays_for_who_lingers_without_a_descriptor",
+        deadline::the_wrapper_stays_for_who_lingers_without_a_descriptor,
+    ),
+    (
+        "who_lingers_does_not_outlive_the_deadline",
+        deadline::who_lingers_does_not_outlive_the_deadline,
+    ),
+];
+
+/// So many: more of them would make the machine too busy to be on time.
+const AT_ONCE: usize = 4;
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
         Some(word) if word == GUARD_WORD => guard_main(arguments),
         Some(word) if word == WRAPPER_WORD => wrapper_main(arguments),
+        Some(word) if word == WRITER_WORD => writer_main(),
         first => run_tests(
             first
                 .into_iter()
@@ -68,15 +132,25 @@ fn main() -> ExitCode {
 fn run_tests(filters: impl Iterator<Item = String>) -> ExitCode {
     let filters: Vec<String> = filters.collect();
     let is_wanted = |name: &str| filters.iter().any(|filter| name.contains(filter.as_str()));
-    let mut failed = false;
-    for (name, test) in TESTS {
-        if filters.is_empty() || is_wanted(name) {
-            let passed = std::panic::catch_unwind(test).is_ok();
-            println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
-            failed |= !passed;
-        }
+    let is_wanted = |name: &str| filters.is_empty() || is_wanted(name);
+    let passes = |(name, test): &(&str, fn())| {
+        let passed = std::panic::catch_unwind(test).is_ok();
+        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+        passed
+    };
+    let mut failed = 0;
+    for test in TESTS.iter().filter(|(name, _)| is_wanted(name)) {
+        failed += u32::from(!passes(test));
     }
-    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    let queue: Vec<_> = TESTS_AT_ONCE.iter().filter(|(name, _)| is_wanted(name)).collect();
+    let queue = Mutex::new(queue.into_iter());
+    let next = || queue.lock().unwrap().next();
+    failed += std::thread::scope(|scope| {
+        let worker = || std::iter::from_fn(next).map(|test| u32::from(!passes(test))).sum::<u32>();
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum::<u32>()
+    });
+    if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn report_of(command: &[&str]) -> String {
@@ -111,10 +185,29 @@ fn what_cannot_be_started_is_told() {
     fs::write(&script, "exit 0\n").unwrap();
     scene.start(Options::default(), &[script.to_str().unwrap()]);
     assert!(scene.report().starts_with("NotExecutable("), "not marked as a program");
-    // No shell steps in for what the kernel cannot run.
+}
+
+fn a_script_that_does_not_say_whose_it_is_belongs_to_sh() {
+    let mut scene = Scene::new();
+    let script = scene.directory.join("script");
+    fs::write(&script, "echo \"$0 $*\" > said; exit 8\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    scene.start(Options::default(), &[script.to_str().unwrap()]);
-    assert!(scene.report().starts_with("NotExecutable("), "no program");
+    let path = script.to_str().unwrap();
+    scene.start(Options::default(), &[path, "a b", "c"]);
+    assert_eq!(scene.report(), "Exited(8) lost=false lingers=false");
+    assert_eq!(scene.read("said"), format!("{path} a b c"));
+}
+
+fn what_lingers_is_forgotten_if_so_told() {
+    for descriptor in [true, false] {
+        let mut scene = Scene::new();
+        let options = Options { forget: true, inherit: false, descriptor, ..Options::default() };
+        scene.start_shell(options, "sleep 1000 & echo $! > grandchild.pid; exit 6");
+        let grandchild = scene.pid("grandchild");
+        assert_eq!(scene.report(), "Exited(6) lost=false lingers=false");
+        assert!(lives(grandchild) && scene.lock_is_free(), "at once");
+        assert_eq!(scene.read("stderr"), "");
+    }
 }
 
 fn the_command_starts_with_plain_signals() {
@@ -202,7 +295,7 @@ fn a_loss_runs_a_hook_if_so_told() {
 }
 
 fn a_hook_that_does_nothing_is_no_escape() {
-    let options = Options { on_lost: "exec sleep 1000", kill_after: SOON, inherit: true };
+    let options = Options { on_lost: "exec sleep 1000", kill_after: SOON, ..Options::default() };
     let report = lose_the_lock(&mut Scene::new(), options, FAMILY);
     assert_eq!(report, "Signalled(9) lost=true lingers=false");
 }

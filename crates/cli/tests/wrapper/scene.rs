@@ -58,7 +58,14 @@ fn is_guard(pid: Pid) -> bool {
 /// How the wrapper is told to behave.
 #[derive(Clone, Copy)]
 pub struct Options {
+    /// Whether the command gets a copy of the descriptor.
     pub inherit: bool,
+    /// Whether a descriptor keeps the lock at all.
+    pub descriptor: bool,
+    /// Whether what the command leaves behind does not keep it.
+    pub forget: bool,
+    /// Whether deadlines are kept from the wrapper.
+    pub quiet: bool,
     pub on_lost: &'static str,
     pub kill_after: Duration,
 }
@@ -66,9 +73,21 @@ pub struct Options {
 /// Patience that no test outwaits.
 pub const FOREVER: Duration = Duration::from_secs(1000);
 
+impl Options {
+    /// For a lock that is held by a descriptor until it is let go.
+    pub const LASTING: Self = Self {
+        inherit: true,
+        descriptor: true,
+        forget: false,
+        quiet: false,
+        on_lost: "term",
+        kill_after: FOREVER,
+    };
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Self { inherit: true, on_lost: "term", kill_after: FOREVER }
+        Self::LASTING
     }
 }
 
@@ -92,9 +111,15 @@ impl Scene {
     pub fn wrapper_words(&self, options: Options, command: &[&str]) -> Vec<String> {
         let program = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
         let directory = self.directory.to_str().unwrap().to_owned();
-        let inherit = if options.inherit { "inherit" } else { "keep" };
+        let held = [
+            (options.inherit, "inherit"),
+            (options.descriptor, "descriptor"),
+            (options.forget, "forget"),
+            (options.quiet, "quiet"),
+        ];
+        let held: Vec<&str> = held.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
         let patience = options.kill_after.as_millis().to_string();
-        let start = [program, WRAPPER_WORD.into(), directory, inherit.into()];
+        let start = [program, WRAPPER_WORD.into(), directory, held.join(",")];
         let rest = [options.on_lost.to_owned(), patience];
         let command = command.iter().map(|&word| word.to_owned());
         start.into_iter().chain(rest).chain(command).collect()

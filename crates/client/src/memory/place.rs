@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use conclave_core::Fence;
 use tokio::sync::Notify;
 
+use crate::order::{Before, usage};
 use crate::{
     Evicted, Holder, Kind, Loss, LossSignal, Mode, Owner, Resource, Status, Target, Usage, Value,
     Waiter,
@@ -44,31 +45,6 @@ pub(super) struct Place {
     pub(super) changed: Arc<Notify>,
 }
 
-/// Those before somebody in the queue, as far as it matters to that somebody.
-struct Before {
-    count: u64,
-    all_shared: bool,
-}
-
-impl Before {
-    fn nobody() -> Self {
-        Self { count: 0, all_shared: true }
-    }
-
-    fn add(&mut self, mode: Mode) {
-        self.count += 1;
-        self.all_shared &= mode == Mode::Shared;
-    }
-
-    fn lets_in(&self, mode: Mode) -> bool {
-        match mode {
-            Mode::Exclusive => self.count == 0,
-            Mode::Shared => self.all_shared,
-            Mode::Slot { of } => self.count < u64::from(of.get()),
-        }
-    }
-}
-
 impl Place {
     pub(super) fn touch(&mut self) {
         self.version += 1;
@@ -81,7 +57,7 @@ impl Place {
     }
 
     pub(super) fn would_let_in(&self, mode: Mode) -> bool {
-        let mut before = Before::nobody();
+        let mut before = Before::default();
         for entry in self.queue.values() {
             before.add(entry.mode);
         }
@@ -91,7 +67,7 @@ impl Place {
     /// Grants all whose turn it is. Whoever is granted late comes after whoever was granted early
     /// in the queue too, so that fences grow along the queue.
     pub(super) fn grant_next(&mut self, kind: Kind, now: SystemTime) -> Vec<(Ticket, Grant)> {
-        let mut before = Before::nobody();
+        let mut before = Before::default();
         let mut granted = Vec::new();
         for (ticket, entry) in &mut self.queue {
             if !before.lets_in(entry.mode) {
@@ -177,12 +153,4 @@ fn holder(entry: &Entry, grant: &Grant) -> Holder {
 
 fn waiter(entry: &Entry) -> Waiter {
     Waiter { owner: entry.owner.clone(), mode: entry.mode, processes: Vec::new() }
-}
-
-/// How a request in that mode uses its name.
-pub(super) fn usage(mode: Mode) -> Usage {
-    match mode {
-        Mode::Exclusive | Mode::Shared => Usage::Lock,
-        Mode::Slot { of } => Usage::Semaphore(of),
-    }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Notify, oneshot};
 
-use super::place::{Entry, Grant, Place, Ticket, usage};
+use super::place::{Entry, Grant, Place, Ticket};
+use crate::order::usage;
 use crate::{
     Error, Evicted, Holder, Loss, Owner, Patience, Request, Resource, Status, Target, Value, Waiter,
 };

@@ -1,0 +1,292 @@
+//! Which server is talked to, and what is done when it does not answer.
+//!
+//! One at a time: with several behind one channel, each that hangs would swallow its share of the
+//! requests. Whoever gets no answer in time says so, and all go on to the next server, watches
+//! too. Every request here can be sent twice without harm, so it is sent again there.
+
+use std::fmt::Write as _;
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use conclave_etcd_api::AuthenticateRequest;
+use conclave_etcd_api::auth_client::AuthClient;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+
+use super::options::{EtcdOptions, deepest, server};
+use crate::{BootTime, Error};
+
+/// A server that has not taken the connection after so long gets company: the next is tried too.
+const STAGGER: Duration = Duration::from_millis(200);
+
+/// The servers, and the one in use.
+pub struct Servers {
+    endpoints: Vec<Endpoint>,
+    addresses: Vec<String>,
+    connect_timeout: Duration,
+    /// How long one answer may take.
+    patience: Duration,
+    login: Option<AuthenticateRequest>,
+    is_encrypted: bool,
+    /// Only one connects at a time; the others wait for what it gets.
+    connecting: tokio::sync::Mutex<()>,
+    current: Mutex<Current>,
+    /// The number of the current connection, for those who must notice that it is another one.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Current {
+    /// Which server to try first.
+    index: usize,
+    link: Option<Link>,
+    last_number: u64,
+}
+
+/// A connection to one server.
+#[derive(Clone)]
+pub struct Link {
+    /// Each has another one.
+    pub number: u64,
+    pub channel: Channel,
+    address: String,
+    token: Option<MetadataValue<Ascii>>,
+}
+
+impl Link {
+    /// A request with what every request carries.
+    pub fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        let metadata = request.metadata_mut();
+        // A server that has lost its leader shall say so at once, and end its watches.
+        metadata.insert("hasleader", MetadataValue::from_static("true"));
+        if let Some(token) = &self.token {
+            metadata.insert("token", token.clone());
+        }
+        request
+    }
+}
+
+/// Why a call has no answer.
+pub enum Trouble {
+    /// It is worth trying again, elsewhere or later.
+    Passing(String),
+    /// The server has answered, and will not change its mind.
+    Final(String),
+}
+
+impl Servers {
+    pub fn new(options: &EtcdOptions) -> Result<Self, Error> {
+        let endpoints = options.servers()?;
+        let login = options.user.clone().map(|name| {
+            let password = options.password.clone().unwrap_or_default();
+            AuthenticateRequest { name, password }
+        });
+        let patience = (options.ttl / 6).clamp(Duration::from_millis(500), Duration::from_secs(5));
+        Ok(Self {
+            endpoints,
+            addresses: options.endpoints.clone(),
+            connect_timeout: options.connect_timeout,
+            patience,
+            login,
+            is_encrypted: options.cacert.is_some(),
+            connecting: tokio::sync::Mutex::new(()),
+            current: Mutex::default(),
+            changes: watch::Sender::new(0),
+        })
+    }
+
+    /// Calls until there is an answer, or until `limit`; without one, as long as servers can be
+    /// looked for.
+    pub async fn call<T, F>(
+        &self,
+        limit: Option<BootTime>,
+        call: impl Fn(Link) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Trouble>>,
+    {
+        let limit = limit.unwrap_or_else(|| BootTime::now().plus(self.connect_timeout));
+        let mut pause = Duration::from_millis(10);
+        loop {
+            let link = self.link(limit).await?;
+            let patience = self.patience.min(limit.left());
+            let trouble = match tokio::time::timeout(patience, call(link.clone())).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(Trouble::Final(what))) => return Err(server(&link.address, what)),
+                Ok(Err(Trouble::Passing(what))) => what,
+                Err(_) => format!("no answer within {patience:?}"),
+            };
+            self.leave(link.number);
+            if limit.left() <= pause {
+                return Err(server(&link.address, trouble));
+            }
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(Duration::from_millis(500));
+        }
+    }
+
+    /// The connection in use, or a new one.
+    pub async fn link(&self, limit: BootTime) -> Result<Link, Error> {
+        if let Some(link) = self.current() {
+            return Ok(link);
+        }
+        let _only_one = self.connecting.lock().await;
+        if let Some(link) = self.current() {
+            return Ok(link);
+        }
+        self.connect(limit).await
+    }
+
+    /// That connection is of no use any more.
+    pub fn leave(&self, number: u64) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.link.as_ref().is_some_and(|link| link.number == number) {
+            current.link = None;
+            current.index = (current.index + 1) % self.endpoints.len();
+            self.changes.send_replace(0);
+        }
+    }
+
+    /// Returns when `number` is no longer the connection in use.
+    pub async fn left(&self, number: u64) {
+        let mut changes = self.changes.subscribe();
+        // The sender lives as long as we do.
+        let _ = changes.wait_for(|current| *current != number).await;
+    }
+
+    fn current(&self) -> Option<Link> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).link.clone()
+    }
+
+    /// Tries the servers one after the other, each with a head start before the next, and takes
+    /// the first that lets us in.
+    async fn connect(&self, limit: BootTime) -> Result<Link, Error> {
+        let first = self.current.lock().unwrap_or_else(PoisonError::into_inner).index;
+        let mut order = (0..self.endpoints.len()).map(|it| (first + it) % self.endpoints.len());
+        let mut attempts = JoinSet::new();
+        let mut last = None;
+        loop {
+            if let Some(index) = order.next() {
+                let endpoint = self.endpoints[index].clone();
+                let login = self.login.clone();
+                attempts.spawn(async move { (index, enter(&endpoint, login).await) });
+            }
+            let head_start = if order.len() > 0 { STAGGER.min(limit.left()) } else { limit.left() };
+            let (index, entered) = tokio::select! {
+                biased;
+                Some(Ok(done)) = attempts.join_next() => done,
+                () = tokio::time::sleep(head_start) => {
+                    if limit.is_past() {
+                        break;
+                    }
+                    continue;
+                }
+            };
+            match entered {
+                Ok((channel, token)) => return Ok(self.take(index, channel, token)),
+                Err(Trouble::Final(what)) => return Err(self.error(index, &what)),
+                Err(Trouble::Passing(what)) => last = Some(self.error(index, &what)),
+            }
+            if attempts.is_empty() && order.len() == 0 {
+                break;
+            }
+        }
+        Err(last.unwrap_or_else(|| {
+            let waited = self.connect_timeout;
+            server(&self.addresses.join(", "), format!("no answer within {waited:?}"))
+        }))
+    }
+
+    fn take(&self, index: usize, channel: Channel, token: Option<MetadataValue<Ascii>>) -> Link {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.last_number += 1;
+        let (number, address) = (current.last_number, self.addresses[index].clone());
+        let link = Link { number, channel, address, token };
+        current.index = index;
+        current.link = Some(link.clone());
+        self.changes.send_replace(number);
+        link
+    }
+
+    fn error(&self, index: usize, what: &str) -> Error {
+        server(&self.addresses[index], what)
+    }
+
+    /// What a failed call means. An answer that says no is final; silence, and servers that look
+    /// for a leader, are not.
+    pub fn judge(&self, status: &Status) -> Trouble {
+        let said = status.message();
+        match status.code() {
+            // The token is too old, or of a server that was started anew: log in again.
+            Code::Unauthenticated if self.login.is_some() => Trouble::Passing(said.to_owned()),
+            Code::Unauthenticated | Code::PermissionDenied => Trouble::Final(self.hinted(said)),
+            Code::InvalidArgument | Code::FailedPrecondition if said.contains("user name") => {
+                Trouble::Final(self.hinted(said))
+            }
+            Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => {
+                Trouble::Final(said.to_owned())
+            }
+            Code::ResourceExhausted if said.contains("space") => Trouble::Final(said.to_owned()),
+            Code::Unimplemented => {
+                Trouble::Final("it does not know the calls of etcd 3: is it one?".to_owned())
+            }
+            _ => Trouble::Passing(self.explain(status)),
+        }
+    }
+
+    fn hinted(&self, said: &str) -> String {
+        format!("{said}; say who you are by ETCDCTL_USER and ETCDCTL_PASSWORD")
+    }
+
+    fn explain(&self, status: &Status) -> String {
+        let mut text = match std::error::Error::source(status) {
+            Some(source) => deepest(source),
+            None => status.message().to_owned(),
+        };
+        let is_broken = ["http2", "h2", "frame", "preface", "broken pipe", "reset", "closed"]
+            .iter()
+            .any(|word| text.to_lowercase().contains(word));
+        if is_broken && !self.is_encrypted {
+            let _ =
+                write!(text, " (does it want TLS? that is said by --cacert; or is it no etcd?)");
+        }
+        text
+    }
+}
+
+/// Connects, and logs in.
+async fn enter(
+    endpoint: &Endpoint,
+    login: Option<AuthenticateRequest>,
+) -> Result<(Channel, Option<MetadataValue<Ascii>>), Trouble> {
+    let channel = endpoint.connect().await.map_err(|error| {
+        let cause = deepest(&error);
+        if cause.contains("InvalidContentType") {
+            Trouble::Passing("it does not speak TLS; leave out --cacert to talk to it".to_owned())
+        } else {
+            Trouble::Passing(cause)
+        }
+    })?;
+    let Some(login) = login else { return Ok((channel, None)) };
+    let answer = AuthClient::new(channel.clone()).authenticate(login).await;
+    match answer {
+        Ok(answer) => {
+            let token = answer.into_inner().token.parse();
+            let token = token.map_err(|_| Trouble::Final("its token is none".to_owned()))?;
+            Ok((channel, Some(token)))
+        }
+        // It wants no names: then ours does no harm.
+        Err(status) if status.message().contains("authentication is not enabled") => {
+            Ok((channel, None))
+        }
+        Err(status) if matches!(status.code(), Code::InvalidArgument | Code::Unauthenticated) => {
+            Err(Trouble::Final(status.message().to_owned()))
+        }
+        Err(status) => Err(Trouble::Passing(deepest(&status))),
+    }
+}

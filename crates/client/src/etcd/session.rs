@@ -1,0 +1,306 @@
+//! A session: a lease, and how it is kept.
+//!
+//! All that one client holds and waits for hangs on one lease. The server ends it when it hears
+//! nothing for its time to live; then all keys are gone, and others are served.
+//!
+//! # Why the deadline holds
+//!
+//! The lease is counted by the leader, in its memory. A grant goes through the log: a majority
+//! stands behind it, and it is counted from later than the moment at which we sent it. A renewal
+//! is answered by whoever *takes itself* for the leader: a deposed one, stopped or cut off, answers
+//! as well, and its successor knows nothing of it. So a renewal counts only when confirmed:
+//!
+//! 1. at `sent` we send the keep-alive; the answer carries term T, as the server that we talk to
+//!    knew it *before* it asked the leader;
+//! 2. after that answer we send a linearizable read, and its answer carries term T too.
+//!
+//! The read was confirmed by a majority, and no later term than T had a leader then. So it was T's
+//! leader that renewed the lease, in office, after `sent`. It counts from there; a successor begins
+//! with a whole time to live when it takes office, which is later still. So nobody ends the lease
+//! before `sent` + time to live, and that is the new deadline (less a margin for clocks that do not
+//! run at the same rate, see [`Tenure`]). If the terms differ, nothing is concluded and it is tried
+//! again.
+//!
+//! The read asks for all keys that are held, so that it also shows which were taken away.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use conclave_core::Fence;
+use conclave_etcd_api::kv_client::KvClient;
+use conclave_etcd_api::lease_client::LeaseClient;
+use conclave_etcd_api::{
+    LeaseGrantRequest, LeaseKeepAliveRequest, LeaseRevokeRequest, RangeRequest, RequestOp,
+    TxnRequest, request_op, response_op,
+};
+
+use super::Core;
+use super::options::PlantedBug;
+use super::servers::{Link, Servers, Trouble};
+use super::timer::sleep_until;
+use crate::{BootTime, Error, Loss, LossSignal, Tenure};
+
+/// A session is renewed so many times in its time to live.
+const RENEWALS: u32 = 5;
+
+/// One attempt to renew may take this part of the time to live; then the next server is asked.
+const ATTEMPTS: u32 = 6;
+
+/// How many keys are read at once; the server takes 128.
+const KEYS_AT_ONCE: usize = 100;
+
+/// A lease, and what hangs on it.
+pub struct Session {
+    pub lease: i64,
+    pub tenure: Tenure,
+    /// The smaller of what was asked for and what was granted.
+    ttl: Duration,
+    /// Raised once, when the session is over.
+    pub over: LossSignal,
+    /// What is held, by key.
+    held: Mutex<BTreeMap<Vec<u8>, Held>>,
+}
+
+/// Something held.
+#[derive(Clone)]
+struct Held {
+    fence: Fence,
+    loss: LossSignal,
+}
+
+impl Session {
+    /// Opens a session; its renewals go out from now on until it is over.
+    pub async fn open(core: &Arc<Core>, limit: Option<BootTime>) -> Result<Arc<Self>, Error> {
+        let asked = core.options.ttl;
+        // A time to live of the store is of whole seconds.
+        let seconds = asked.as_secs() + u64::from(asked.subsec_nanos() > 0);
+        let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+        let (sent, granted) = core
+            .servers
+            .call(limit, async |link: Link| {
+                let grant = LeaseGrantRequest { ttl: seconds, id: 0 };
+                let sent = BootTime::now();
+                let answer = LeaseClient::new(link.channel.clone());
+                let answer = answer.clone().lease_grant(link.request(grant)).await;
+                let answer = answer.map_err(|status| core.servers.judge(&status))?;
+                Ok((core.moment_of(sent), answer.into_inner()))
+            })
+            .await?;
+        let ttl = asked.min(seconds_of(granted.ttl));
+        let session = Arc::new(Self {
+            lease: granted.id,
+            tenure: Tenure::begin(sent, ttl),
+            ttl,
+            over: LossSignal::default(),
+            held: Mutex::default(),
+        });
+        tokio::spawn(keep(Arc::downgrade(core), Arc::clone(&session), sent));
+        Ok(session)
+    }
+
+    /// Whether something can still be held in it.
+    pub fn is_over(&self) -> bool {
+        self.over.get().is_some() || self.tenure.deadline().is_past()
+    }
+
+    /// From now on `loss` is raised when that key is gone.
+    pub fn watch_over(&self, key: &[u8], fence: Fence, loss: &LossSignal) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.insert(key.to_vec(), Held { fence, loss: loss.clone() });
+        drop(held);
+        if let Some(reason) = self.over.get() {
+            loss.raise(reason.clone());
+        }
+    }
+
+    /// Its holder lets go of it.
+    pub fn forget(&self, key: &[u8]) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    fn held(&self) -> Vec<(Vec<u8>, Held)> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().map(|(key, it)| (key.clone(), it.clone())).collect()
+    }
+
+    /// Everything that was held in it is lost.
+    pub fn end(&self, reason: &Loss) {
+        self.over.raise(reason.clone());
+        for (_, held) in self.held() {
+            held.loss.raise(reason.clone());
+        }
+    }
+
+    /// Asks the servers whether it is over, before it is time to renew it.
+    pub async fn look(&self, core: &Core) {
+        match renew(core, self).await {
+            Renewal::Confirmed(sent) => self.tenure.extend(sent, self.ttl),
+            Renewal::Gone => self.end(&Loss::Expired),
+            Renewal::Unanswered => {}
+        }
+    }
+
+    /// Asks the servers to end it. All its keys are gone then.
+    pub async fn revoke(&self, servers: &Servers) -> Result<(), Error> {
+        let limit = Some(self.tenure.deadline());
+        let done = servers.call(limit, async |link: Link| {
+            let revoke = link.request(LeaseRevokeRequest { id: self.lease });
+            match LeaseClient::new(link.channel.clone()).lease_revoke(revoke).await {
+                Err(status) if status.code() != tonic::Code::NotFound => {
+                    Err(servers.judge(&status))
+                }
+                _ => Ok(()),
+            }
+        });
+        done.await
+    }
+}
+
+/// What a renewal brought.
+enum Renewal {
+    /// Proved: it counts from when it was sent.
+    Confirmed(BootTime),
+    /// Nothing is known.
+    Unanswered,
+    /// The session is over.
+    Gone,
+}
+
+/// Renews the session until it is over, or nobody wants it any more.
+async fn keep(core: Weak<Core>, session: Arc<Session>, opened: BootTime) {
+    let mut last = opened;
+    loop {
+        let next = last.plus(session.ttl / RENEWALS);
+        tokio::select! {
+            () = sleep_until(next) => {}
+            _ = session.over.wait() => return,
+        }
+        let Some(core) = core.upgrade() else { return };
+        loop {
+            if session.tenure.deadline().is_past() {
+                return session.end(&Loss::Expired);
+            }
+            let renewal = tokio::select! {
+                renewal = renew(&core, &session) => renewal,
+                () = sleep_until(session.tenure.deadline()) => Renewal::Unanswered,
+            };
+            match renewal {
+                Renewal::Confirmed(sent) => {
+                    session.tenure.extend(sent, session.ttl);
+                    last = sent;
+                    break;
+                }
+                Renewal::Gone => return session.end(&Loss::Expired),
+                Renewal::Unanswered => {
+                    session.tenure.endanger();
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            }
+        }
+    }
+}
+
+async fn renew(core: &Core, session: &Session) -> Renewal {
+    let patience = session.ttl / ATTEMPTS;
+    let servers = &core.servers;
+    let Ok(link) = servers.link(BootTime::now().plus(patience)).await else {
+        return Renewal::Unanswered;
+    };
+    match tokio::time::timeout(patience, renew_by(&link, servers, core, session)).await {
+        Ok(Ok(renewal)) => renewal,
+        Ok(Err(_)) | Err(_) => {
+            servers.leave(link.number);
+            Renewal::Unanswered
+        }
+    }
+}
+
+/// A keep-alive and the read that confirms it, both by one server.
+async fn renew_by(
+    link: &Link,
+    servers: &Servers,
+    core: &Core,
+    session: &Session,
+) -> Result<Renewal, Trouble> {
+    let judge = |status: tonic::Status| servers.judge(&status);
+    let sent = BootTime::now();
+    let request = link.request(tokio_stream::once(LeaseKeepAliveRequest { id: session.lease }));
+    let mut answers = LeaseClient::new(link.channel.clone());
+    let mut answers = answers.lease_keep_alive(request).await.map_err(judge)?.into_inner();
+    let Some(answer) = answers.message().await.map_err(judge)? else {
+        return Ok(Renewal::Unanswered);
+    };
+    // Zero is how the server says that it knows no such lease.
+    if answer.ttl <= 0 {
+        return Ok(Renewal::Gone);
+    }
+    let term = answer.header.unwrap_or_default().raft_term;
+    if core.options.has(PlantedBug::Unconfirmed) {
+        return Ok(Renewal::Confirmed(sent));
+    }
+    let held = session.held();
+    let mut confirmed = confirm(link, servers, core, session, &held[..]).await?;
+    for more in held.chunks(KEYS_AT_ONCE).skip(1) {
+        confirmed = confirmed.max(confirm(link, servers, core, session, more).await?);
+    }
+    if confirmed == term {
+        Ok(Renewal::Confirmed(core.moment_of(sent)))
+    } else {
+        Ok(Renewal::Unanswered)
+    }
+}
+
+/// A linearizable read of what is held, or of nothing at all. Returns its term.
+async fn confirm(
+    link: &Link,
+    servers: &Servers,
+    core: &Core,
+    session: &Session,
+    held: &[(Vec<u8>, Held)],
+) -> Result<u64, Trouble> {
+    let held = &held[..held.len().min(KEYS_AT_ONCE)];
+    let nothing = [core.keys.nothing()];
+    let keys: Vec<&Vec<u8>> = if held.is_empty() {
+        nothing.iter().collect()
+    } else {
+        held.iter().map(|(key, _)| key).collect()
+    };
+    let read = |key: &Vec<u8>| RequestOp {
+        request: Some(request_op::Request::RequestRange(RangeRequest {
+            key: key.clone(),
+            keys_only: true,
+            ..RangeRequest::default()
+        })),
+    };
+    let success = keys.into_iter().map(read).collect();
+    let txn = link.request(TxnRequest { success, ..TxnRequest::default() });
+    let answer = KvClient::new(link.channel.clone()).txn(txn).await;
+    let answer = answer.map_err(|status| servers.judge(&status))?.into_inner();
+    for ((key, held), answer) in held.iter().zip(&answer.responses) {
+        let Some(response_op::Response::ResponseRange(found)) = &answer.response else { continue };
+        let stands = found.kvs.first().is_some_and(|it| fence_of(it.create_revision) == held.fence);
+        // Let go of meanwhile is not taken away.
+        if !stands && session.held.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+        {
+            held.loss.raise(Loss::Forced);
+        }
+    }
+    Ok(answer.header.unwrap_or_default().raft_term)
+}
+
+impl Core {
+    /// The moment from which a request counts.
+    fn moment_of(&self, sent: BootTime) -> BootTime {
+        if self.options.has(PlantedBug::DeadlineFromAnswer) { BootTime::now() } else { sent }
+    }
+}
+
+/// The fence of whoever created its key in that revision.
+pub fn fence_of(revision: i64) -> Fence {
+    Fence(u64::try_from(revision).unwrap_or_default())
+}
+
+fn seconds_of(ttl: i64) -> Duration {
+    Duration::from_secs(u64::try_from(ttl).unwrap_or_default())
+}
