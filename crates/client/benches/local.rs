@@ -18,9 +18,12 @@ const PAIRS: u32 = 100_000;
 const NAMES: usize = 10_000;
 const ROUNDS: usize = 5;
 
+/// One of the measurements, with a directory for its locks.
+type Part = fn(&Path);
+
 fn main() {
     let directory = tempfile::tempdir().expect("a directory for temporary files");
-    let parts: [(&str, fn(&Path)); 4] = [
+    let parts: [(&str, Part); 4] = [
         ("uncontended", uncontended),
         ("handoffs", handoffs),
         ("crowds", crowds),

@@ -235,8 +235,8 @@ impl Client {
     }
 }
 
-/// The error of one request, as that of all of them: what counts is the time that all had. With none
-/// left, a request is merely tried, and is refused as one that never wanted to wait.
+/// The error of one request, as that of all of them: what counts is the time that all had. With
+/// none left, a request is merely tried, and is refused as one that never wanted to wait.
 fn of_all(error: Error, patience: Patience) -> Error {
     match (error, patience) {
         (

@@ -55,6 +55,8 @@ enum Script {
     Between,
     /// Waits behind a holder, and is granted.
     Wait,
+    /// Waits behind a holder with three tasks at once, which share what they wait with.
+    Line,
     /// Records a value.
     Record,
     /// Takes the lock away from its holder.
@@ -63,13 +65,14 @@ enum Script {
     Campaign,
 }
 
-const ALL: [Script; 9] = [
+const ALL: [Script; 10] = [
     Script::Fresh,
     Script::Existing,
     Script::BlockUsedUp,
     Script::Restarted,
     Script::Between,
     Script::Wait,
+    Script::Line,
     Script::Record,
     Script::Revoke,
     Script::Campaign,
@@ -107,6 +110,14 @@ async fn play(script: Script, client: &Client, name: &str) -> Result<(), Error> 
             leader.proclaim(NEW).await?;
             leader.resign().await?;
             println!("resigned");
+        }
+        Script::Line => {
+            let each = || async {
+                let guard = client.lock(script.request(name)).await?;
+                println!("fence {}", guard.fence());
+                guard.release().await
+            };
+            tokio::try_join!(each(), each(), each())?;
         }
         _ => {
             let guard = client.lock(script.request(name)).await?;
@@ -310,7 +321,7 @@ impl World {
         }
         let guard = self.lock(name);
         match self.script {
-            Script::Wait | Script::Revoke => return vec![guard],
+            Script::Wait | Script::Line | Script::Revoke => return vec![guard],
             Script::Between => {
                 let (between, last) = (self.lock(name), self.lock(name));
                 drop(between);
@@ -379,7 +390,9 @@ impl World {
                     break true;
                 }
                 // It waits for the one in its way: now somebody comes behind it.
-                Stop::Quiet if self.script == Script::Wait && waiter.is_none() => {
+                Stop::Quiet
+                    if matches!(self.script, Script::Wait | Script::Line) && waiter.is_none() =>
+                {
                     waiter = Some(self.come_behind(name));
                     others.clear();
                 }
@@ -501,6 +514,11 @@ fn when_it_reads_with_others() {
 #[test]
 fn when_it_waits_and_is_granted() {
     kill_everywhere(Script::Wait);
+}
+
+#[test]
+fn when_it_waits_with_several_tasks_and_each_is_granted() {
+    kill_everywhere(Script::Line);
 }
 
 #[test]

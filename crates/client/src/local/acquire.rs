@@ -1,7 +1,7 @@
 //! From a request to a hold: a place in the queue, and what to do until it is one's turn.
 //!
-//! No open file is kept while a task waits for anything, but for the one that keeps it in the queue,
-//! which is shared by all of this engine who wait for the same; see [`lines`](super::lines).
+//! No open file is kept while a task waits for anything, but for the one that keeps it in the
+//! queue, which is shared by all of this engine who wait for the same; see [`lines`](super::lines).
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -294,7 +294,8 @@ impl Place {
 
     fn leave(&self, keeper: &LockFile) {
         if !self.is_over {
-            // Unlocking what is locked cannot fail, but after a fork, when it is not ours to unlock.
+            // Unlocking what is locked cannot fail, but after a fork, when it is not ours to
+            // unlock.
             let _ = keeper.stop_waiting(self.ticket.number);
             self.inner.lines.leave(keeper.identity(), self.ticket.number);
         }

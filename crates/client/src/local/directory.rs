@@ -191,7 +191,8 @@ impl Directory {
 }
 
 /// Creates directories, given from the innermost to the outermost. Root in somebody's home must not
-/// shut its owner out: what it creates there belongs to whom the next existing directory belongs to.
+/// shut its owner out: what it creates there belongs to whom the next existing directory belongs
+/// to.
 fn create(missing: &[&Path]) -> io::Result<()> {
     let outermost = missing.last().and_then(|it| it.parent());
     // The parent of a single name is empty, and means here.

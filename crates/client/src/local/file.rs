@@ -38,8 +38,8 @@ const BLOCK: u64 = 1024;
 /// More tickets than a machine gives out between two restarts.
 const TICKETS_OF_A_BOOT: u64 = 1 << 32;
 
-/// An open state file. What it locks is told by the kernel to other open files only: so whoever looks
-/// at the state does that through one which has no ticket.
+/// An open state file. What it locks is told by the kernel to other open files only: so whoever
+/// looks at the state does that through one which has no ticket.
 pub struct LockFile {
     file: File,
     path: PathBuf,
@@ -290,7 +290,8 @@ pub struct Critical<'a> {
 
 impl Drop for Critical<'_> {
     fn drop(&mut self) {
-        // Still inside: nobody else of this process uses it. A single entry is not worth the memory.
+        // Still inside: nobody else of this process uses it. A single entry is not worth the
+        // memory.
         if self.entries.len() > 1 {
             *self.file.room() = std::mem::take(&mut self.entries);
         }
@@ -657,7 +658,8 @@ impl<'a> Critical<'a> {
     }
 
     /// Takes the lock, or their place in the queue, away from those of `tickets` who are still
-    /// there, and returns these: with their fences, if they hold by now. They are told by their entry.
+    /// there, and returns these: with their fences, if they hold by now. They are told by their
+    /// entry.
     pub fn revoke(&mut self, tickets: &[u64]) -> Result<Vec<(u64, Option<Fence>)>, Error> {
         let mut taken = Vec::new();
         for index in 0..self.entries.len() {

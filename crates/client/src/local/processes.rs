@@ -30,6 +30,8 @@ impl Processes {
 
     fn look_at(&mut self, pid: u32, process: &Path, directory: &Path) {
         let Ok(descriptors) = std::fs::read_dir(process.join("fd")) else { return };
+        // One open file may keep hundreds of tickets.
+        let mut described = None;
         for descriptor in descriptors.flatten() {
             let Ok(target) = std::fs::read_link(descriptor.path()) else { continue };
             if !target.starts_with(directory) {
@@ -40,7 +42,7 @@ impl Processes {
             for lock in info.lines().filter_map(held_lock) {
                 let holders = self.0.entry(lock).or_default();
                 if !holders.iter().any(|it| it.pid == pid) {
-                    holders.push(describe(pid, process));
+                    holders.push(described.get_or_insert_with(|| describe(pid, process)).clone());
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! Whose turn it is: the whole rule of order, as a pure function.
 //!
-//! Everybody who holds or waits has a ticket; lower tickets came first. A request is granted when it
-//! goes together with all who hold, *and with all who wait ahead of it*: so a newcomer, shared or
-//! exclusive, never passes a waiter, and no stream of readers keeps a writer out.
+//! Everybody who holds or waits has a ticket; lower tickets came first. A request is granted when
+//! it goes together with all who hold, *and with all who wait ahead of it*: so a newcomer, shared
+//! or exclusive, never passes a waiter, and no stream of readers keeps a writer out.
 //!
 //! One who waits and is stopped (SIGSTOP, Ctrl-Z) is *passed over*: it cannot take what is free, so
 //! those behind it need not wait for it. It keeps its place, and has no claim until it goes on.
@@ -14,11 +14,11 @@
 //! - otherwise they are all readers, or all have one of n slots and are at most n.
 //!
 //! It holds when somebody is granted, because that is the condition for it: `holders` are *all* who
-//! hold, those with higher tickets too, seen under the guard, in which alone grants are made. And it
-//! goes on to hold, because in between holders only leave. Who is stopped does not come into it: a
-//! wrong guess there costs somebody its turn, never exclusion. A waiter that goes on in the very
-//! moment in which it is passed over enters the guard either before the one behind it, and holds; or
-//! after it, and finds a holder with a higher ticket, for which it waits like for any other.
+//! hold, those with higher tickets too, seen under the guard, in which alone grants are made. And
+//! it goes on to hold, because in between holders only leave. Who is stopped does not come into it:
+//! a wrong guess there costs somebody its turn, never exclusion. A waiter that goes on in the very
+//! moment in which it is passed over enters the guard either before the one behind it, and holds;
+//! or after it, and finds a holder with a higher ticket, for which it waits like for any other.
 //!
 //! # Order
 //!
@@ -28,10 +28,10 @@
 //!
 //! # Nobody sleeps for ever
 //!
-//! A waiter sleeps on the nearest one ahead that is not stopped, or else on holders, and looks again
-//! when that one is served, leaves or is seen to be stopped (the watch looks after that). If one that
-//! was stopped goes on, nobody need be told: it sleeps on something itself, and looks when that is
-//! over; and whoever looks after that sees it wait.
+//! A waiter sleeps on the nearest one ahead that is not stopped, or else on holders, and looks
+//! again when that one is served, leaves or is seen to be stopped (the watch looks after that). If
+//! one that was stopped goes on, nobody need be told: it sleeps on something itself, and looks when
+//! that is over; and whoever looks after that sees it wait.
 
 use crate::{Error, Mode, Usage};
 
@@ -56,8 +56,8 @@ pub enum Turn {
 }
 
 /// Whose turn it is, seen from a request for `mode`: `holders` are all who hold, `ahead` those who
-/// wait ahead of it, the nearest first, without those who are passed over. No more of them are asked
-/// for than needed.
+/// wait ahead of it, the nearest first, without those who are passed over. No more of them are
+/// asked for than needed.
 pub fn turn(
     mode: Mode,
     holders: &[Other],

@@ -1,10 +1,10 @@
 //! A thread that looks now and then whether a lock was taken away from its holder, or its place in
 //! the queue from one who waits; and whether the one that somebody waits for is stopped.
 //!
-//! Two things can take a lock away: `revoke`, which writes to the audit log afterwards, and somebody
-//! who removes or replaces the state file. The first is looked for with one call however many locks
-//! are held; the second file by file, some at a time. Those who wait look after one process per
-//! line: the one that its front sleeps on.
+//! Two things can take a lock away: `revoke`, which writes to the audit log afterwards, and
+//! somebody who removes or replaces the state file. The first is looked for with one call however
+//! many locks are held; the second file by file, some at a time. Those who wait look after one
+//! process per line: the one that its front sleeps on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
