@@ -4,6 +4,7 @@
 
 mod crowd;
 mod deaths;
+mod hosts;
 mod role;
 
 use std::fs::File;
