@@ -30,13 +30,18 @@ pub fn execute(args: &ObserveArgs) -> Result<ExitCode> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     loop {
-        let next = runtime.block_on(async { timeout(LOOK, observer.next()).await });
-        let office = match next {
-            Ok(Ok(office)) => office,
-            Ok(Err(error)) => return Ok(service_failure(&error)),
-            Err(_) if nobody_reads() => return Ok(ExitCode::SUCCESS),
-            Err(_) => continue,
+        // One question, however often we look up meanwhile: begun anew each time, one that takes
+        // longer than that would never be answered.
+        let mut next = Box::pin(observer.next());
+        let office = loop {
+            match runtime.block_on(async { timeout(LOOK, &mut next).await }) {
+                Ok(Ok(office)) => break office,
+                Ok(Err(error)) => return Ok(service_failure(&error)),
+                Err(_) if nobody_reads() => return Ok(ExitCode::SUCCESS),
+                Err(_) => {}
+            }
         };
+        drop(next);
         let line = if args.json { as_json(&office) } else { as_text(&office) };
         let mut out = anstream::stdout().lock();
         writeln!(out, "{line}")?;
