@@ -151,7 +151,8 @@ impl Error {
     /// What is known of the call's effect.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Unknown { .. } => Outcome::Unknown,
+            // What was asked of a server may be done though no answer came.
+            Self::Unknown { .. } | Self::Server { .. } => Outcome::Unknown,
             _ => Outcome::NotDone,
         }
     }

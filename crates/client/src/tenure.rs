@@ -42,21 +42,27 @@ struct Shared {
 impl Tenure {
     /// Begins with a request that was sent at `sent` and opened a session with that time to live.
     pub fn begin(sent: BootTime, ttl: Duration) -> Self {
-        let tenure = Self(Arc::new(Shared {
-            deadline: AtomicU64::new(0),
+        Self(Arc::new(Shared {
+            deadline: AtomicU64::new(nanoseconds(end_of(sent, ttl))),
             in_jeopardy: AtomicBool::new(false),
-        }));
-        tenure.extend(sent, ttl);
-        tenure
+        }))
     }
 
-    /// A request that was sent at `sent` is proved to have renewed the session for `ttl`.
-    pub fn extend(&self, sent: BootTime, ttl: Duration) {
-        let deadline = sent.plus(ttl - ttl / MARGIN);
-        let nanoseconds = u64::try_from(deadline.to_duration().as_nanos()).unwrap_or(u64::MAX);
-        // Answers may come in another order than the requests.
-        self.0.deadline.fetch_max(nanoseconds, Ordering::AcqRel);
-        self.0.in_jeopardy.store(false, Ordering::Release);
+    /// A request that was sent at `sent` is proved to have renewed the session for `ttl`. False if
+    /// that comes too late: whoever asked after the deadline was told that it is over, and that is
+    /// final.
+    pub fn extend(&self, sent: BootTime, ttl: Duration) -> bool {
+        let later = nanoseconds(end_of(sent, ttl));
+        let extended =
+            self.0.deadline.fetch_update(Ordering::AcqRel, Ordering::Acquire, |deadline| {
+                let is_over = deadline <= nanoseconds(BootTime::now());
+                // Answers may come in another order than the requests.
+                (!is_over).then_some(deadline.max(later))
+            });
+        if extended.is_ok() {
+            self.0.in_jeopardy.store(false, Ordering::Release);
+        }
+        extended.is_ok()
     }
 
     /// A request to renew it went unanswered.
@@ -75,6 +81,15 @@ impl Tenure {
     }
 }
 
+/// Until when a session lasts that was renewed by a request sent then.
+fn end_of(sent: BootTime, ttl: Duration) -> BootTime {
+    sent.plus(ttl - ttl / MARGIN)
+}
+
+fn nanoseconds(moment: BootTime) -> u64 {
+    u64::try_from(moment.to_duration().as_nanos()).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,10 +105,20 @@ mod tests {
 
     #[test]
     fn an_older_answer_that_comes_late_takes_nothing_back() {
-        let sent = BootTime::since_start(Duration::from_secs(1000));
+        let sent = BootTime::now();
         let tenure = Tenure::begin(sent.plus(TTL), TTL);
         let deadline = tenure.deadline();
-        tenure.extend(sent, TTL);
+        assert!(tenure.extend(sent, TTL));
+        assert_eq!(tenure.deadline(), deadline);
+    }
+
+    #[test]
+    fn a_lapse_is_final() {
+        let long_ago = BootTime::now().minus(2 * TTL);
+        let tenure = Tenure::begin(long_ago, TTL);
+        let deadline = tenure.deadline();
+        assert!(deadline.is_past());
+        assert!(!tenure.extend(BootTime::now(), TTL));
         assert_eq!(tenure.deadline(), deadline);
     }
 

@@ -111,6 +111,8 @@ struct Ready<'a> {
     label: String,
     runtime: Runtime,
     client: Client,
+    /// Whether the session must not be ended before its time.
+    stays_held: bool,
 }
 
 fn prepare(args: &HoldArgs) -> Result<Ready<'_>, Stop> {
@@ -124,7 +126,15 @@ fn prepare(args: &HoldArgs) -> Result<Ready<'_>, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime
         .map_err(|error| Stop::Refused(format!("cannot start: {error}"), exit::UNAVAILABLE))?;
-    Ok(Ready { args, work, signals, label, runtime, client: Client::shared(engine) })
+    Ok(Ready {
+        args,
+        work,
+        signals,
+        label,
+        runtime,
+        client: Client::shared(engine),
+        stays_held: false,
+    })
 }
 
 impl Ready<'_> {
@@ -132,6 +142,9 @@ impl Ready<'_> {
     /// do not answer, they end our session themselves, later.
     fn run_and_close(&mut self, request: &Request, period: Option<Duration>) -> Result<u8, Stop> {
         let done = self.run(request, period);
+        if self.stays_held {
+            return done;
+        }
         let close = self.client.engine().close();
         let _ = self.runtime.block_on(async { tokio::time::timeout(PARTING, close).await });
         done
@@ -179,7 +192,9 @@ impl Ready<'_> {
         let mut finished = match self.supervise(&guard, &owner, &words) {
             Ok(finished) => finished,
             Err(stop) => {
-                let _ = self.release(guard);
+                // The command may be running, and is ended by its guard process. Whoever is next must
+                // wait for that: until our session lapses.
+                self.leave_held(guard);
                 return Err(stop);
             }
         };
@@ -211,6 +226,17 @@ impl Ready<'_> {
             Some(signal) => Err(Stop::Signal(signal)),
             None if finished.lost.is_some() => self.code(&finished, &words[0]),
             None => released.and_then(|()| self.code(&finished, &words[0])),
+        }
+    }
+
+    /// Ends without letting go: what is kept by descriptors is kept by whoever has one, and a session
+    /// lasts until it lapses.
+    fn leave_held(&mut self, guard: Guard) {
+        if let Some(kept) = guard.by_descriptor() {
+            kept.abandon();
+        } else {
+            self.stays_held = true;
+            std::mem::forget(guard);
         }
     }
 

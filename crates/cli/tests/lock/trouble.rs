@@ -216,9 +216,9 @@ fn a_full_disk_is_said_in_one_line_and_grants_nothing() {
     let world = World::new();
     let fill = "dd if=/dev/zero of=small/fill bs=1k 2>/dev/null";
     let script = format!(
-        "$C lock --dir small old true && {fill}; \
-         $C lock --dir small new touch ran; echo code $?; ls -A small | grep -c new; \
-         $C lock --dir small old true; echo old $?"
+        "$C lock --allow-volatile --dir small old true && {fill}; \
+         $C lock --allow-volatile --dir small new touch ran; echo code $?; ls -A small | grep -c new; \
+         $C lock --allow-volatile --dir small old true; echo old $?"
     );
     let Some(output) = on_a_small_disk(&world, &script) else { return };
     let out = String::from_utf8(output.stdout.clone()).unwrap();
@@ -231,11 +231,11 @@ fn a_full_disk_is_said_in_one_line_and_grants_nothing() {
 #[test]
 fn a_read_only_directory_is_said_in_one_line() {
     let world = World::new();
-    let script = "$C lock --dir small old true && mount -o remount,ro small; \
-                  $C lock --dir small new touch ran; echo $?; \
-                  $C lock --dir small old touch ran; echo $?; \
-                  $C lock --dir small/sub new touch ran; echo $?; \
-                  $C locks --dir small; echo $?";
+    let script = "$C lock --allow-volatile --dir small old true && mount -o remount,ro small; \
+                  $C lock --allow-volatile --dir small new touch ran; echo $?; \
+                  $C lock --allow-volatile --dir small old touch ran; echo $?; \
+                  $C lock --allow-volatile --dir small/sub new touch ran; echo $?; \
+                  $C locks --allow-volatile --dir small; echo $?";
     let Some(output) = on_a_small_disk(&world, script) else { return };
     let out = String::from_utf8(output.stdout.clone()).unwrap();
     let out = out.lines().filter(|line| !line.starts_with("no lock is held")).collect::<Vec<_>>();

@@ -5,6 +5,7 @@
 //! up never leaves anything behind.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use conclave_etcd_api::kv_client::KvClient;
@@ -20,11 +21,11 @@ use super::keys::{Entrant, Range};
 use super::mirror::{InUse, Turn};
 use super::options::{PlantedBug, server};
 use super::queue::Queue;
-use super::servers::Link;
+use super::servers::{Answered, Failed, Link};
 use super::session::{Session, fence_of};
 use super::timer::sleep_until;
 use crate::order::usage;
-use crate::{BootTime, Error, Kind, Patience, Request};
+use crate::{BootTime, Error, Kind, Loss, Patience, Request, Resource};
 
 /// Where the outcome goes; closed when nobody wants it any more.
 pub type Reply = oneshot::Sender<Result<Grip, Error>>;
@@ -35,11 +36,12 @@ pub async fn acquire(core: Arc<Core>, request: Request, patience: Patience, mut 
         Patience::Forever => None,
         Patience::AtMost(limit) => Some(BootTime::now().plus(limit)),
     };
-    let _business = Arc::clone(&core.business);
     let asker = Asker { core, request, patience, limit };
     loop {
         match asker.ask(&mut reply).await {
-            // Its session was over before its turn came: there is another one, and a new place.
+            // Its session was over before its turn came: there is another one, and a new place. But
+            // nobody is put there for whom nobody waits.
+            Ok(None) if reply.is_closed() => return,
             Ok(None) => {}
             Ok(Some(grip)) => {
                 // If nobody wants it any more, it is dropped, and thereby let go.
@@ -76,24 +78,39 @@ impl Asker {
     async fn ask(&self, reply: &mut Reply) -> Result<Option<Grip>, Error> {
         let session = self.core.session(self.limit_of_connecting()).await?;
         let key = self.core.next_key(&self.request.resource, session.lease);
-        let place = Place { core: Arc::clone(&self.core), session, key, is_there: true };
+        let mut place = Place::new(&self.core, &session, &self.request.resource, key);
         let may_wait = self.patience != Patience::AtMost(Duration::ZERO);
-        let arrival = if may_wait { self.arrive(&place).await } else { self.try_it(&place).await };
-        let arrival = match arrival {
-            Ok(arrival) => arrival,
-            Err(_) if place.session.is_over() => return Ok(None),
-            Err(error) => return Err(error),
+        let arrival = match may_wait {
+            true => self.arrive(&mut place).await,
+            false => self.try_it(&mut place).await,
         };
-        match arrival {
-            Arrival::First(revision) => {
-                Ok(Some(place.grip(self.request.resource.clone(), revision)))
-            }
-            Arrival::Busy(queue) => {
-                place.discard();
-                Err(self.busy(&queue).await)
-            }
-            Arrival::Behind(revision) => self.wait(place, revision, may_wait, reply).await,
+        if arrival.is_err() && !session.is_over() {
+            session.look(&self.core).await;
         }
+        match arrival {
+            _ if session.is_over() => Ok(None),
+            Err(error) => Err(error),
+            Ok(Arrival::First(revision)) => Ok(Some(place.grip(revision))),
+            Ok(Arrival::Busy(queue)) => {
+                let error = self.busy(&queue).await;
+                // What was sent in vain may yet put the key there.
+                if place.is_doubtful {
+                    place.leave().await;
+                } else {
+                    place.discard();
+                }
+                Err(error)
+            }
+            Ok(Arrival::Behind(revision)) => self.wait(place, revision, may_wait, reply).await,
+        }
+    }
+
+    /// How long to try to enter the queue: no longer than the caller wants to wait, nor than the
+    /// session lasts.
+    fn limit_of_arriving(&self, session: &Session) -> BootTime {
+        let deadline = session.tenure.deadline();
+        let limit = self.limit.map(|it| it.max(BootTime::now().plus(Duration::from_secs(1))));
+        limit.map_or(deadline, |limit| limit.min(deadline))
     }
 
     /// A caller that has little patience does not want to wait for dead servers either; but it gives
@@ -105,7 +122,7 @@ impl Asker {
     }
 
     /// Enters the queue.
-    async fn arrive(&self, place: &Place) -> Result<Arrival, Error> {
+    async fn arrive(&self, place: &mut Place) -> Result<Arrival, Error> {
         let queue = self.core.keys.queue(self.request.name());
         let first = range(&queue, |it| {
             it.limit = 1;
@@ -116,12 +133,12 @@ impl Asker {
         let mut success = self.puts(place);
         success.push(first.clone());
         let txn = TxnRequest {
-            compare: vec![created_in(&place.key, 0)],
+            compare: vec![created_in(&place.key, 0), created_in(&place.tombstone(), 0)],
             success,
             // Sent twice, because the answer to the first was lost.
             failure: vec![range_of_key(&place.key), first],
         };
-        let answer = self.core.txn(Some(place.session.tenure.deadline()), txn).await?;
+        let answer = place.send(self.limit_of_arriving(&place.session), txn).await?;
         let revision = match answer.succeeded {
             true => answer.header.unwrap_or_default().revision,
             false => found(&answer, 0).first().map_or(0, |it| it.create_revision),
@@ -133,14 +150,14 @@ impl Asker {
 
     /// Enters the queue if it is empty, in one step. If it is not but would let us in (as one more
     /// reader, say), it is entered as usual.
-    async fn try_it(&self, place: &Place) -> Result<Arrival, Error> {
+    async fn try_it(&self, place: &mut Place) -> Result<Arrival, Error> {
         let range = self.core.keys.queue(self.request.name());
         let txn = TxnRequest {
-            compare: vec![all_created_in(&range, 0)],
+            compare: vec![all_created_in(&range, 0), created_in(&place.tombstone(), 0)],
             success: self.puts(place),
             failure: vec![self::range(&range, |_| {})],
         };
-        let answer = self.core.txn(Some(place.session.tenure.deadline()), txn).await?;
+        let answer = place.send(self.limit_of_arriving(&place.session), txn).await?;
         if answer.succeeded {
             return Ok(Arrival::First(answer.header.unwrap_or_default().revision));
         }
@@ -232,13 +249,13 @@ impl Asker {
         let turn = tokio::select! {
             biased;
             turn = turn => turn,
+            // Whatever it says, nobody hears it.
+            () = reply.closed() => Err(Error::Unknown { resource: resource.clone() }),
             _ = place.session.over.wait() => Ok(Turn::Gone),
             () = patience => {
                 let waited = self.limit_asked();
                 Err(Error::TimedOut { resource: resource.clone(), waited })
             }
-            // Whatever it says, nobody hears it.
-            () = reply.closed() => Err(Error::Unknown { resource: resource.clone() }),
         };
         mirror.forget(&place.key);
         if matches!(turn, Ok(Turn::Gone)) && !place.session.is_over() {
@@ -246,8 +263,8 @@ impl Asker {
             place.session.look(&self.core).await;
         }
         match turn {
-            Ok(Turn::Granted) => Ok(Some(place.grip(resource.clone(), revision))),
-            Ok(Turn::Gone) if place.session.is_over() => Ok(None),
+            Ok(_) if place.session.is_over() => Ok(None),
+            Ok(Turn::Granted) => Ok(Some(place.grip(revision))),
             Ok(Turn::Gone) => {
                 place.discard();
                 Err(Error::Evicted { resource: resource.clone() })
@@ -272,80 +289,159 @@ impl Asker {
 }
 
 /// A key in the queue, or on its way there. Dropping it removes the key.
-struct Place {
-    core: Arc<Core>,
-    session: Arc<Session>,
-    key: Vec<u8>,
-    is_there: bool,
+pub struct Place {
+    pub core: Arc<Core>,
+    pub session: Arc<Session>,
+    pub resource: Resource,
+    pub key: Vec<u8>,
+    /// Whether it was sent more than once: then one that is still on its way may put the key there
+    /// again after it was removed.
+    pub is_doubtful: bool,
+    /// Whether the key is still to be removed.
+    is_there: AtomicBool,
+    _business: Arc<()>,
 }
 
 impl Place {
-    fn grip(mut self, resource: crate::Resource, revision: i64) -> Grip {
-        self.is_there = false;
-        let (core, session) = (Arc::clone(&self.core), Arc::clone(&self.session));
-        let fence = match core.options.has(PlantedBug::FenceOfLease) {
-            true => fence_of(session.lease),
+    fn new(core: &Arc<Core>, session: &Arc<Session>, resource: &Resource, key: Vec<u8>) -> Self {
+        let (core, session) = (Arc::clone(core), Arc::clone(session));
+        let _business = Arc::clone(&core.business);
+        let resource = resource.clone();
+        let is_there = AtomicBool::new(true);
+        Self { core, session, resource, key, is_doubtful: false, is_there, _business }
+    }
+
+    /// Sends what puts the key there.
+    async fn send(&mut self, limit: BootTime, txn: TxnRequest) -> Result<TxnResponse, Error> {
+        match self.core.txn(Some(limit), txn).await {
+            Ok(answer) => {
+                self.is_doubtful |= answer.is_repeated;
+                Ok(answer.value)
+            }
+            Err(failed) => {
+                self.is_doubtful |= failed.was_sent;
+                Err(failed.error)
+            }
+        }
+    }
+
+    fn grip(self, revision: i64) -> Grip {
+        let fence = match self.core.options.has(PlantedBug::FenceOfLease) {
+            true => fence_of(self.session.lease),
             false => fence_of(revision),
         };
-        Grip::new(core, session, resource, std::mem::take(&mut self.key), fence)
+        Grip::new(self, fence)
     }
 
     /// The key is not there.
-    fn discard(mut self) {
-        self.is_there = false;
+    fn discard(self) {
+        self.is_there.store(false, Ordering::Relaxed);
     }
 
     /// Removes the key; false if nobody knows whether it is gone.
-    async fn leave(mut self) -> bool {
-        self.is_there = false;
-        remove(&self.core, &self.session, std::slice::from_ref(&self.key)).await.is_ok()
+    async fn leave(self) -> bool {
+        self.remove().await.is_some()
+    }
+
+    /// A mark that this key is gone for good, whatever of it is still on its way.
+    fn tombstone(&self) -> Vec<u8> {
+        self.core.keys.tombstone(&self.resource.name, &self.key)
+    }
+
+    /// The operations that remove it.
+    pub fn removal(&self) -> Vec<RequestOp> {
+        let mut removal = vec![delete(&self.key)];
+        if self.resource.kind == Kind::Election {
+            removal.push(delete(&self.core.keys.owner(&self.resource.name, &self.key)));
+        }
+        if self.is_doubtful {
+            removal.push(put(&self.tombstone(), Vec::new(), self.session.lease));
+        }
+        removal
+    }
+
+    /// Removes the key, and tells whether it was there and the removal was sent once only. Tried
+    /// until the session is over: then it is gone anyway, but nobody knows since when.
+    pub async fn remove(&self) -> Option<Removed> {
+        self.until_over(TxnRequest { success: self.removal(), ..TxnRequest::default() }).await
+    }
+
+    /// Sends that until it is answered, or the session is over.
+    pub async fn until_over(&self, txn: TxnRequest) -> Option<Removed> {
+        // Done here, to its end: nobody else need do it.
+        self.is_there.store(false, Ordering::Relaxed);
+        let mut refusals = 0;
+        let mut is_repeated = false;
+        while !self.session.is_over() {
+            let limit = Some(self.session.tenure.deadline());
+            match self.core.txn(limit, txn.clone()).await {
+                Ok(answer) => {
+                    is_repeated |= answer.is_repeated;
+                    return Some(Removed { answer: answer.value, is_repeated });
+                }
+                Err(failed) => is_repeated |= failed.was_sent,
+            }
+            refusals += 1;
+            if refusals >= REFUSALS_MAX {
+                // It cannot be removed alone. To keep it would be to hold it for nobody.
+                self.session.end(&Loss::Expired);
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        None
+    }
+}
+
+/// What came of a removal.
+pub struct Removed {
+    pub answer: TxnResponse,
+    /// Whether it was sent more than once.
+    pub is_repeated: bool,
+}
+
+impl Removed {
+    /// Whether there was something to remove.
+    pub fn was_there(&self) -> bool {
+        let first = self.answer.responses.first().and_then(|it| it.response.as_ref());
+        match first {
+            Some(response_op::Response::ResponseDeleteRange(answer)) => answer.deleted > 0,
+            _ => false,
+        }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.is_there {
-            remove_later(&self.core, &self.session, vec![std::mem::take(&mut self.key)]);
+        if !self.is_there.load(Ordering::Relaxed) || self.session.is_over() {
+            return;
         }
+        let later = Self {
+            core: Arc::clone(&self.core),
+            session: Arc::clone(&self.session),
+            resource: self.resource.clone(),
+            key: std::mem::take(&mut self.key),
+            is_doubtful: self.is_doubtful,
+            is_there: AtomicBool::new(false),
+            _business: Arc::clone(&self._business),
+        };
+        self.core.runtime.spawn(async move { later.remove().await });
     }
 }
 
-/// Removes keys of a session, and tells how many there were. Tried until the session is over: then
-/// they are gone anyway.
-pub async fn remove(core: &Core, session: &Session, keys: &[Vec<u8>]) -> Result<i64, Error> {
-    let limit = Some(session.tenure.deadline());
-    let txn = TxnRequest {
-        success: keys.iter().map(|key| delete(key)).collect(),
-        ..TxnRequest::default()
-    };
-    let answer = core.txn(limit, txn).await?;
-    let first = answer.responses.first().and_then(|it| it.response.as_ref());
-    match first {
-        Some(response_op::Response::ResponseDeleteRange(answer)) => Ok(answer.deleted),
-        _ => Ok(0),
-    }
-}
-
-/// The same, when nobody waits for it.
-pub fn remove_later(core: &Arc<Core>, session: &Arc<Session>, keys: Vec<Vec<u8>>) {
-    let (owned, session) = (Arc::clone(core), Arc::clone(session));
-    let business = Arc::clone(&core.business);
-    core.runtime.spawn(async move {
-        let _business = business;
-        let _ = remove(&owned, &session, &keys).await;
-    });
-}
+/// A removal that is refused so often will be refused for ever.
+const REFUSALS_MAX: u32 = 10;
 
 impl Core {
-    /// One transaction. Sent again until there is an answer: it must not matter whether it is done
-    /// once or twice.
+    /// One transaction, sent again until there is an answer.
     pub async fn txn(
         &self,
         limit: Option<BootTime>,
         txn: TxnRequest,
-    ) -> Result<TxnResponse, Error> {
+    ) -> Result<Answered<TxnResponse>, Failed> {
         let call = async |link: Link| {
-            let answer = KvClient::new(link.channel.clone()).txn(link.request(txn.clone())).await;
+            let mut client = KvClient::new(link.channel.clone());
+            client = client.max_decoding_message_size(usize::MAX);
+            let answer = client.txn(link.request(txn.clone())).await;
             answer.map(tonic::Response::into_inner).map_err(|status| self.servers.judge(&status))
         };
         self.servers.call(limit, call).await
@@ -401,7 +497,16 @@ pub fn created_in(key: &[u8], revision: i64) -> Compare {
     }
 }
 
-/// The same of all keys in a range; in revision 0, if there are none.
+/// Holds if that key was last written in that revision.
+pub fn written_in(key: &[u8], revision: i64) -> Compare {
+    Compare {
+        target: compare::CompareTarget::Mod.into(),
+        target_union: Some(compare::TargetUnion::ModRevision(revision)),
+        ..created_in(key, 0)
+    }
+}
+
+/// Holds if all keys of a range were created in that revision; in revision 0, if there are none.
 fn all_created_in(range: &Range, revision: i64) -> Compare {
     Compare { range_end: range.end.clone(), ..created_in(&range.start, revision) }
 }

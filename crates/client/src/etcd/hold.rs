@@ -4,14 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use conclave_core::Fence;
-use conclave_etcd_api::{PutRequest, RequestOp, TxnRequest, request_op};
+use conclave_etcd_api::{Compare, PutRequest, RequestOp, TxnRequest, request_op};
 use tokio::sync::oneshot;
 
-use super::Core;
-use super::acquire::{created_in, delete, operation, put, remove, remove_later};
+use super::acquire::{Place, created_in, found, operation, put, range_of_key, written_in};
 use super::keys::encode_value;
 use super::mirror::InUse;
-use super::session::Session;
+use super::session::fence_of;
 use crate::{Answer, BootTime, Error, Hold, Kind, Loss, LossSignal, Resource};
 
 /// Who holds something for longer than this is told at once when it is taken away; before, at the
@@ -19,17 +18,14 @@ use crate::{Answer, BootTime, Error, Hold, Kind, Loss, LossSignal, Resource};
 const SHORT: Duration = Duration::from_millis(50);
 
 /// A lock that is held: its key is the first of the queue, or goes together with those before it.
+/// Dropping it removes the key.
 pub struct Grip {
-    core: Arc<Core>,
-    session: Arc<Session>,
-    resource: Resource,
-    key: Vec<u8>,
+    place: Place,
     fence: Fence,
     loss: LossSignal,
-    /// Whether the key is ours to remove.
-    is_held: bool,
     mirror: Arc<Mutex<Watching>>,
-    _business: Arc<()>,
+    /// The revision that last wrote the key. One writes at a time.
+    written: tokio::sync::Mutex<i64>,
 }
 
 /// Whether a mirror watches over the key.
@@ -40,24 +36,21 @@ enum Watching {
 }
 
 impl Grip {
-    pub fn new(
-        core: Arc<Core>,
-        session: Arc<Session>,
-        resource: Resource,
-        key: Vec<u8>,
-        fence: Fence,
-    ) -> Self {
+    pub fn new(place: Place, fence: Fence) -> Self {
         let loss = LossSignal::default();
-        session.watch_over(&key, fence, &loss);
+        place.session.watch_over(&place.key, fence, &loss);
         let mirror = Arc::new(Mutex::new(Watching::NotYet));
-        watch_soon(&core, &resource, &key, &loss, &mirror);
-        let _business = Arc::clone(&core.business);
-        Self { core, session, resource, key, fence, loss, is_held: true, mirror, _business }
+        watch_soon(&place, fence, &loss, &mirror);
+        Self { place, fence, loss, mirror, written: tokio::sync::Mutex::new(revision_of(fence)) }
+    }
+
+    fn resource(&self) -> &Resource {
+        &self.place.resource
     }
 
     fn check(&self) -> Result<(), Error> {
         let told = self.loss.get().cloned();
-        let expired = || self.session.tenure.deadline().is_past().then_some(Loss::Expired);
+        let expired = || self.place.session.tenure.deadline().is_past().then_some(Loss::Expired);
         match told.or_else(expired) {
             None => Ok(()),
             Some(loss) => Err(self.lost(loss)),
@@ -65,126 +58,140 @@ impl Grip {
     }
 
     fn lost(&self, loss: Loss) -> Error {
-        Error::Lost { resource: self.resource.clone(), loss }
+        Error::Lost { resource: self.resource().clone(), loss }
     }
 
-    /// Done only if the key is still ours.
-    fn guarded(&self, success: Vec<RequestOp>) -> TxnRequest {
-        let revision = i64::try_from(self.fence.0).unwrap_or(i64::MAX);
-        let compare = vec![created_in(&self.key, revision)];
-        TxnRequest { compare, success, failure: Vec::new() }
+    fn unknown(&self) -> Error {
+        Error::Unknown { resource: self.resource().clone() }
     }
 
-    /// What is to be written when that becomes the value.
-    fn writes(&self, value: &[u8]) -> Vec<RequestOp> {
-        let name = &self.resource.name;
+    /// Holds if the key is still ours.
+    fn is_ours(&self) -> Compare {
+        created_in(&self.place.key, revision_of(self.fence))
+    }
+
+    /// Where the value lies, and what is to be written when `value` becomes it.
+    fn writes(&self, value: &[u8]) -> (Vec<u8>, Vec<u8>, Vec<RequestOp>) {
+        let (core, key) = (&self.place.core, &self.place.key);
         // Without a word about the lease, writing the key would part it from its lease for good.
         let rewrite = |value: Option<&[u8]>| {
             operation(request_op::Request::RequestPut(PutRequest {
-                key: self.key.clone(),
+                key: key.clone(),
                 value: value.unwrap_or_default().to_vec(),
                 ignore_value: value.is_none(),
                 ignore_lease: true,
                 ..PutRequest::default()
             }))
         };
-        match self.resource.kind {
-            Kind::Election => vec![rewrite(Some(value))],
+        match self.resource().kind {
+            Kind::Election => (key.clone(), value.to_vec(), vec![rewrite(Some(value))]),
             // The key is touched as well, so that whoever watches the queue hears of it.
-            Kind::Lock => vec![
-                put(&self.core.keys.value(name), encode_value(self.fence, value), 0),
-                rewrite(None),
-            ],
+            Kind::Lock => {
+                let (place, stored) =
+                    (core.keys.value(&self.resource().name), encode_value(self.fence, value));
+                let writes = vec![put(&place, stored.clone(), 0), rewrite(None)];
+                (place, stored, writes)
+            }
         }
     }
 
     /// Nobody shall take its end for a loss.
     fn stop_watching(&self) {
-        self.session.forget(&self.key);
+        self.place.session.forget(&self.place.key);
         let mut mirror = self.mirror.lock().unwrap_or_else(PoisonError::into_inner);
         if let Watching::Now(mirror) = std::mem::replace(&mut *mirror, Watching::Over) {
-            mirror.forget(&self.key);
+            mirror.forget(&self.place.key);
         }
     }
 
-    async fn publish(self: &Arc<Self>, value: &[u8]) -> Result<(), Error> {
-        self.check()?;
-        let txn = self.guarded(self.writes(value));
-        let answer = self.core.txn(Some(self.session.tenure.deadline()), txn).await;
-        match answer {
-            Ok(answer) if answer.succeeded => Ok(()),
-            Ok(_) => {
-                self.loss.raise(Loss::Forced);
-                self.check()
+    /// Writes only over what it knows to be there: else one that was sent twice and comes late
+    /// would take a newer value back.
+    async fn publish(&self, value: &[u8]) -> Result<(), Error> {
+        let mut written = self.written.lock().await;
+        let (place, stored, success) = self.writes(value);
+        loop {
+            self.check()?;
+            let txn = TxnRequest {
+                compare: vec![self.is_ours(), written_in(&self.place.key, *written)],
+                success: success.clone(),
+                failure: vec![range_of_key(&self.place.key), range_of_key(&place)],
+            };
+            let limit = Some(self.place.session.tenure.deadline());
+            let Ok(answer) = self.place.core.txn(limit, txn).await else {
+                // It may have been written, and may yet be.
+                return Err(self.unknown());
+            };
+            if answer.value.succeeded {
+                *written = answer.value.header.unwrap_or_default().revision;
+                return Ok(());
             }
-            // It may have been written, and may yet be.
-            Err(_) => Err(Error::Unknown { resource: self.resource.clone() }),
+            let key = found(&answer.value, 0).first();
+            let Some(key) = key.filter(|it| fence_of(it.create_revision) == self.fence) else {
+                self.loss.raise(Loss::Forced);
+                return self.check();
+            };
+            *written = key.mod_revision;
+            if answer.is_repeated
+                && found(&answer.value, 1).first().is_some_and(|it| it.value == stored)
+            {
+                return Ok(());
+            }
         }
     }
 
-    async fn release(&mut self) -> Result<(), Error> {
+    async fn release(&self) -> Result<(), Error> {
         self.check()?;
         self.stop_watching();
-        self.is_held = false;
-        let was_there = match self.resource.kind {
-            Kind::Lock => {
-                let removed = remove(&self.core, &self.session, std::slice::from_ref(&self.key));
-                removed.await.map(|count| count > 0)
-            }
+        // What is on its way must not be written after this.
+        let _written = self.written.lock().await;
+        let removed = match self.resource().kind {
+            Kind::Lock => self.place.remove().await.map(|it| (it.was_there(), it.is_repeated)),
             Kind::Election => self.resign().await,
         };
-        match was_there {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(self.lost(Loss::Forced)),
-            Err(_) => Err(Error::Unknown { resource: self.resource.clone() }),
+        match removed {
+            Some((true, _)) => Ok(()),
+            Some((false, false)) => Err(self.lost(Loss::Forced)),
+            // Perhaps it was there the first time.
+            Some((false, true)) | None => Err(self.unknown()),
         }
     }
 
-    /// Whether it was still in office.
-    async fn resign(&self) -> Result<bool, Error> {
-        let (keys, name) = (&self.core.keys, &self.resource.name);
-        let txn = self.guarded(vec![
-            put(&keys.resigned(name), self.fence.to_string().into_bytes(), 0),
-            delete(&self.key),
-            delete(&keys.owner(name, &self.key)),
-        ]);
-        let limit = Some(self.session.tenure.deadline());
-        Ok(self.core.txn(limit, txn).await?.succeeded)
+    /// Whether it was still in office, and whether that was asked more than once.
+    async fn resign(&self) -> Option<(bool, bool)> {
+        let resigned = self.place.core.keys.resigned(&self.resource().name);
+        let word = self.fence.to_string().into_bytes();
+        let mut success = vec![put(&resigned, word.clone(), 0)];
+        success.extend(self.place.removal());
+        let failure = vec![range_of_key(&resigned)];
+        let txn = TxnRequest { compare: vec![self.is_ours()], success, failure };
+        let done = self.place.until_over(txn).await?;
+        let said = || found(&done.answer, 0).first().is_some_and(|it| it.value == word);
+        Some((done.answer.succeeded || said(), done.is_repeated))
     }
 }
 
 impl Drop for Grip {
     fn drop(&mut self) {
-        if !self.is_held {
-            return;
-        }
         self.stop_watching();
-        let mut keys = vec![std::mem::take(&mut self.key)];
-        if self.resource.kind == Kind::Election {
-            keys.push(self.core.keys.owner(&self.resource.name, &keys[0]));
-        }
-        remove_later(&self.core, &self.session, keys);
     }
 }
 
+fn revision_of(fence: Fence) -> i64 {
+    i64::try_from(fence.0).unwrap_or(i64::MAX)
+}
+
 /// Watches over the key if it is still held after a while.
-fn watch_soon(
-    core: &Arc<Core>,
-    resource: &Resource,
-    key: &[u8],
-    loss: &LossSignal,
-    watching: &Arc<Mutex<Watching>>,
-) {
-    let (owned, name) = (Arc::clone(core), resource.name.clone());
-    let (key, loss) = (key.to_vec(), loss.clone());
+fn watch_soon(place: &Place, fence: Fence, loss: &LossSignal, watching: &Arc<Mutex<Watching>>) {
+    let (core, name) = (Arc::clone(&place.core), place.resource.name.clone());
+    let (key, loss) = (place.key.clone(), loss.clone());
     let watching = Arc::downgrade(watching);
-    core.runtime.spawn(async move {
+    place.core.runtime.spawn(async move {
         tokio::time::sleep(SHORT).await;
         let Some(watching) = watching.upgrade() else { return };
         let mut watching = watching.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*watching, Watching::NotYet) {
-            let mirror = InUse::of(&owned, &name);
-            mirror.watch_over(&key, &loss);
+            let mirror = InUse::of(&core, &name);
+            mirror.watch_over(&key, revision_of(fence), &loss);
             *watching = Watching::Now(mirror);
         }
     });
@@ -214,8 +221,7 @@ impl Hold for Held {
 
     fn publish<'a>(&'a self, value: &'a [u8]) -> Answer<'a, ()> {
         let (grip, value) = (Arc::clone(self.grip()), value.to_vec());
-        let core = Arc::clone(&grip.core);
-        let unknown = Error::Unknown { resource: grip.resource.clone() };
+        let (core, unknown) = (Arc::clone(&grip.place.core), grip.unknown());
         Box::pin(async move {
             let (tell, told) = oneshot::channel();
             core.runtime.spawn(async move {
@@ -227,28 +233,21 @@ impl Hold for Held {
 
     fn release(mut self: Box<Self>) -> Answer<'static, ()> {
         let grip = self.0.take().expect("a hold has its grip until it is released");
-        let core = Arc::clone(&grip.core);
-        let unknown = || Error::Unknown { resource: grip.resource.clone() };
-        let unknown = unknown();
+        let (core, unknown) = (Arc::clone(&grip.place.core), grip.unknown());
         Box::pin(async move {
             let (tell, told) = oneshot::channel();
             core.runtime.spawn(async move {
-                // A value that is just being written has a share in it; the last one lets go.
-                let released = match Arc::try_unwrap(grip) {
-                    Ok(mut grip) => grip.release().await,
-                    Err(shared) => Err(Error::Unknown { resource: shared.resource.clone() }),
-                };
-                let _ = tell.send(released);
+                let _ = tell.send(grip.release().await);
             });
             told.await.unwrap_or(Err(unknown))
         })
     }
 
     fn deadline(&self) -> Option<BootTime> {
-        Some(self.grip().session.tenure.deadline())
+        Some(self.grip().place.session.tenure.deadline())
     }
 
     fn is_in_jeopardy(&self) -> bool {
-        self.grip().session.tenure.is_in_jeopardy()
+        self.grip().place.session.tenure.is_in_jeopardy()
     }
 }

@@ -14,6 +14,7 @@
 //! | `NAME/<lease>-<n>` | mode and owner, as JSON |
 //! | `NAME/<lease>-<n>L` | what the leader publishes |
 //! | `/conclave/owner/NAME/<lease>-<n>L` | the owner of that, as JSON; gone with the lease |
+//! | `/conclave/gone/NAME/<lease>-<n>` | nothing: the key was removed while a request for it may still be on its way; gone with the lease |
 //! | `/conclave/value/NAME` | what a holder keeps with its lock: fence, new line, bytes |
 //! | `/conclave/resigned/NAME` | the fence of the leader that last resigned |
 //! | `/conclave/audit/<time>-...` | who took what away from whom |
@@ -130,6 +131,14 @@ impl Keys {
     /// Where the owner of a key of an election is told.
     pub fn owner(&self, name: &Name, entry: &[u8]) -> Vec<u8> {
         let mut key = self.owners(name).start;
+        key.extend(&entry[self.queue(name).start.len()..]);
+        key
+    }
+
+    /// Marks that a key of the queue is gone for good.
+    pub fn tombstone(&self, name: &Name, entry: &[u8]) -> Vec<u8> {
+        let mut key = self.ours("gone", name);
+        key.push(b'/');
         key.extend(&entry[self.queue(name).start.len()..]);
         key
     }

@@ -58,7 +58,7 @@ struct State {
     /// Everything up to here is in it; none while nothing is known.
     revision: Option<i64>,
     waiting: BTreeMap<Vec<u8>, Waiting>,
-    held: BTreeMap<Vec<u8>, LossSignal>,
+    held: BTreeMap<Vec<u8>, Watched>,
 }
 
 struct Waiting {
@@ -66,6 +66,12 @@ struct Waiting {
     /// The revision that created its key.
     created: i64,
     tell: oneshot::Sender<Turn>,
+}
+
+struct Watched {
+    /// The revision that created its key.
+    created: i64,
+    loss: LossSignal,
 }
 
 /// Keeps a mirror up to date as long as it lives, and for a while after.
@@ -98,10 +104,10 @@ impl InUse {
         turn
     }
 
-    /// Raises `loss` when `key` is gone.
-    pub fn watch_over(&self, key: &[u8], loss: &LossSignal) {
+    /// Raises `loss` when `key`, which was created in that revision, is gone.
+    pub fn watch_over(&self, key: &[u8], created: i64, loss: &LossSignal) {
         let mut state = self.0.state();
-        state.held.insert(key.to_vec(), loss.clone());
+        state.held.insert(key.to_vec(), Watched { created, loss: loss.clone() });
         state.notice_losses();
     }
 
@@ -207,17 +213,17 @@ impl State {
         if let Some(waiting) = self.waiting.remove(key) {
             let _ = waiting.tell.send(Turn::Gone);
         }
-        if let Some(loss) = self.held.remove(key) {
-            loss.raise(Loss::Forced);
+        if let Some(held) = self.held.remove(key) {
+            held.loss.raise(Loss::Forced);
         }
     }
 
+    /// What was created before the last revision that is known, and is not there, is gone.
     fn notice_losses(&mut self) {
-        if self.revision.is_none() {
-            return;
-        }
-        let gone: Vec<_> =
-            self.held.keys().filter(|it| !self.queue.contains(it)).cloned().collect();
+        let Some(revision) = self.revision else { return };
+        let is_gone =
+            |(key, it): &(&Vec<u8>, &Watched)| it.created <= revision && !self.queue.contains(key);
+        let gone: Vec<_> = self.held.iter().filter(is_gone).map(|(key, _)| key.clone()).collect();
         gone.iter().for_each(|key| self.lose(key));
     }
 
@@ -254,7 +260,7 @@ async fn keep(core: Weak<Core>, mirror: Arc<Mirror>) {
         let Some(core) = core.upgrade() else { return };
         let limit = BootTime::now().plus(core.options.connect_timeout);
         if let Ok(link) = core.servers.link(limit).await {
-            match follow(&core, &mirror, &link).await {
+            match follow(&core, &mirror, &link, &mut pause).await {
                 Over::Unused => return,
                 Over::Broken => core.servers.leave(link.number),
                 Over::Left => pause = Duration::ZERO,
@@ -277,11 +283,12 @@ enum Over {
     Unused,
 }
 
-async fn follow(core: &Arc<Core>, mirror: &Arc<Mirror>, link: &Link) -> Over {
+async fn follow(core: &Arc<Core>, mirror: &Arc<Mirror>, link: &Link, pause: &mut Duration) -> Over {
     let patience = core.options.ttl / 6;
     let begun =
         tokio::time::timeout(patience.max(Duration::from_secs(1)), begin(core, mirror, link));
     let Ok(Some(mut answers)) = begun.await else { return Over::Broken };
+    *pause = Duration::ZERO;
     let mut left = pin!(core.servers.left(link.number));
     let mut looks = tokio::time::interval(KEPT);
     let mut is_idle = false;
@@ -315,15 +322,17 @@ async fn begin(core: &Core, mirror: &Mirror, link: &Link) -> Option<Streaming<Wa
     let create = WatchRequest { request_union: Some(create) };
     // The end of our requests would be the end of the watch.
     let requests = tokio_stream::once(create).chain(tokio_stream::pending());
-    let watch = WatchClient::new(link.channel.clone()).watch(link.request(requests)).await;
-    let mut answers = watch.ok()?.into_inner();
+    let mut client = WatchClient::new(link.channel.clone());
+    client = client.max_decoding_message_size(usize::MAX);
+    let mut answers = client.watch(link.request(requests)).await.ok()?.into_inner();
     let first = answers.message().await.ok()??;
     if !first.created || first.canceled {
         return None;
     }
     let read = RangeRequest { key, range_end, ..RangeRequest::default() };
-    let found = KvClient::new(link.channel.clone()).range(link.request(read)).await;
-    let found = found.ok()?.into_inner();
+    let mut client = KvClient::new(link.channel.clone());
+    client = client.max_decoding_message_size(usize::MAX);
+    let found = client.range(link.request(read)).await.ok()?.into_inner();
     let revision = found.header.map_or(0, |header| header.revision);
     let found: &[KeyValue] = &found.kvs;
     mirror.reset(Queue::read(&core.keys, &mirror.name, found), revision);

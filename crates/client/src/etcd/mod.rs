@@ -255,7 +255,7 @@ impl Core {
             ],
             ..TxnRequest::default()
         };
-        let answer = self.txn(None, txn).await?;
+        let answer = self.txn(None, txn).await?.value;
         let revision = answer.header.unwrap_or_default().revision;
         let queue = Queue::read(&self.keys, name, found(&answer, 0));
         let owners = self.owners(name, found(&answer, 1));
@@ -283,7 +283,8 @@ impl Core {
         let mut owners = BTreeMap::new();
         if resource.kind == Kind::Election {
             let success = vec![range(&self.keys.owners(&resource.name), |_| {})];
-            let answer = self.txn(None, TxnRequest { success, ..TxnRequest::default() }).await?;
+            let read = TxnRequest { success, ..TxnRequest::default() };
+            let answer = self.txn(None, read).await?.value;
             owners = self.owners(&resource.name, found(&answer, 0));
         }
         let mut status = Status::new(resource.clone());
@@ -353,7 +354,7 @@ impl Core {
                 let answer = answer.clone().range(link.request(read.clone())).await;
                 answer.map_err(|status| self.servers.judge(&status))
             });
-            let page = page.await?.into_inner();
+            let page = page.await?.value.into_inner();
             let Some(last) = page.kvs.last() else { return Ok(all) };
             start.clone_from(&last.key);
             start.push(0);
@@ -373,7 +374,8 @@ impl Core {
         let name = &resource.name;
         let read =
             vec![range(&self.keys.queue(name), |_| {}), range(&self.keys.owners(name), |_| {})];
-        let answer = self.txn(None, TxnRequest { success: read, ..TxnRequest::default() }).await?;
+        let read = TxnRequest { success: read, ..TxnRequest::default() };
+        let answer = self.txn(None, read).await?.value;
         let queue = Queue::read(&self.keys, name, found(&answer, 0));
         let mut status = Status::new(resource.clone());
         queue.describe(&mut status, &self.owners(name, found(&answer, 1)));
@@ -415,7 +417,9 @@ impl Core {
         }
         let revision = i64::try_from(fence.0).unwrap_or(i64::MAX);
         let compare = vec![created_in(key, revision)];
-        let taken = self.txn(None, TxnRequest { compare, success, failure: Vec::new() }).await?;
-        Ok(taken.succeeded)
+        // Its line in the log tells if it was done by a first request that went unanswered.
+        let failure = vec![range_of_key(&audit)];
+        let taken = self.txn(None, TxnRequest { compare, success, failure }).await?.value;
+        Ok(taken.succeeded || !found(&taken, 0).is_empty())
     }
 }

@@ -142,11 +142,10 @@ impl EtcdOptions {
             let endpoint = endpoint
                 .connect_timeout(self.connect_timeout)
                 .tcp_nodelay(true)
-                // More often is punished by the server. It finds dead servers while nothing is
-                // asked of them: whoever holds or waits asks more often anyway.
+                // It finds dead servers while something is watched and nothing asked. More often, or
+                // with nothing going on at all, is punished by the server.
                 .http2_keep_alive_interval(Duration::from_secs(6))
-                .keep_alive_timeout(Duration::from_secs(4))
-                .keep_alive_while_idle(true);
+                .keep_alive_timeout(Duration::from_secs(4));
             match &tls {
                 None => Ok(endpoint),
                 Some(tls) => {

@@ -23,6 +23,9 @@ use crate::{BootTime, Error};
 /// A server that has not taken the connection after so long gets company: the next is tried too.
 const STAGGER: Duration = Duration::from_millis(200);
 
+/// How long one server may at least take to let us in.
+const ONE_CONNECTION: Duration = Duration::from_secs(1);
+
 /// The servers, and the one in use.
 pub struct Servers {
     endpoints: Vec<Endpoint>,
@@ -71,6 +74,33 @@ impl Link {
     }
 }
 
+/// An answer.
+pub struct Answered<T> {
+    pub value: T,
+    /// Whether the same was sent before, and that went unanswered: it may have been done twice, or
+    /// be done a second time later.
+    pub is_repeated: bool,
+}
+
+/// No answer.
+pub struct Failed {
+    pub error: Error,
+    /// Whether it was sent: then it may have been done, or may yet be.
+    pub was_sent: bool,
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        failed.error
+    }
+}
+
+/// No server lets us in.
+pub struct NoLink {
+    error: Error,
+    is_final: bool,
+}
+
 /// Why a call has no answer.
 pub enum Trouble {
     /// It is worth trying again, elsewhere or later.
@@ -100,30 +130,44 @@ impl Servers {
         })
     }
 
-    /// Calls until there is an answer, or until `limit`; without one, as long as servers can be
-    /// looked for.
+    /// Calls until there is an answer, or until `limit`; without one, for as long as servers may take
+    /// to be found.
     pub async fn call<T, F>(
         &self,
         limit: Option<BootTime>,
         call: impl Fn(Link) -> F,
-    ) -> Result<T, Error>
+    ) -> Result<Answered<T>, Failed>
     where
         F: Future<Output = Result<T, Trouble>>,
     {
         let limit = limit.unwrap_or_else(|| BootTime::now().plus(self.connect_timeout));
         let mut pause = Duration::from_millis(10);
+        let mut was_sent = false;
         loop {
-            let link = self.link(limit).await?;
-            let patience = self.patience.min(limit.left());
-            let trouble = match tokio::time::timeout(patience, call(link.clone())).await {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(Trouble::Final(what))) => return Err(server(&link.address, what)),
-                Ok(Err(Trouble::Passing(what))) => what,
-                Err(_) => format!("no answer within {patience:?}"),
+            let error = match self.link(limit).await {
+                Err(NoLink { error, is_final: true }) => return Err(Failed { error, was_sent }),
+                Err(NoLink { error, .. }) => error,
+                Ok(link) => {
+                    let patience = self.patience.min(limit.left());
+                    let trouble = match tokio::time::timeout(patience, call(link.clone())).await {
+                        Ok(Ok(value)) => return Ok(Answered { value, is_repeated: was_sent }),
+                        Ok(Err(Trouble::Final(what))) => {
+                            let error = server(&link.address, what);
+                            return Err(Failed { error, was_sent });
+                        }
+                        Ok(Err(Trouble::Passing(what))) => what,
+                        Err(_) => format!("no answer within {patience:?}"),
+                    };
+                    was_sent = true;
+                    // Who was given hardly any time is not to blame.
+                    if patience == self.patience {
+                        self.leave(link.number);
+                    }
+                    server(&link.address, trouble)
+                }
             };
-            self.leave(link.number);
             if limit.left() <= pause {
-                return Err(server(&link.address, trouble));
+                return Err(Failed { error, was_sent });
             }
             tokio::time::sleep(pause).await;
             pause = (2 * pause).min(Duration::from_millis(500));
@@ -131,11 +175,13 @@ impl Servers {
     }
 
     /// The connection in use, or a new one.
-    pub async fn link(&self, limit: BootTime) -> Result<Link, Error> {
+    pub async fn link(&self, limit: BootTime) -> Result<Link, NoLink> {
         if let Some(link) = self.current() {
             return Ok(link);
         }
-        let _only_one = self.connecting.lock().await;
+        let Ok(_only_one) = tokio::time::timeout(limit.left(), self.connecting.lock()).await else {
+            return Err(self.nobody());
+        };
         if let Some(link) = self.current() {
             return Ok(link);
         }
@@ -164,42 +210,44 @@ impl Servers {
     }
 
     /// Tries the servers one after the other, each with a head start before the next, and takes
-    /// the first that lets us in.
-    async fn connect(&self, limit: BootTime) -> Result<Link, Error> {
+    /// the first that lets us in. Each has some time only: another may be back before it is.
+    async fn connect(&self, limit: BootTime) -> Result<Link, NoLink> {
         let first = self.current.lock().unwrap_or_else(PoisonError::into_inner).index;
         let mut order = (0..self.endpoints.len()).map(|it| (first + it) % self.endpoints.len());
+        let patience = limit.left().min(self.patience.max(ONE_CONNECTION));
         let mut attempts = JoinSet::new();
-        let mut last = None;
         loop {
             if let Some(index) = order.next() {
-                let endpoint = self.endpoints[index].clone();
-                let login = self.login.clone();
-                attempts.spawn(async move { (index, enter(&endpoint, login).await) });
+                let (endpoint, login) = (self.endpoints[index].clone(), self.login.clone());
+                attempts.spawn(async move {
+                    let entered = tokio::time::timeout(patience, enter(&endpoint, login)).await;
+                    let silent = || Trouble::Passing(format!("no answer within {patience:?}"));
+                    (index, entered.unwrap_or_else(|_| Err(silent())))
+                });
             }
-            let head_start = if order.len() > 0 { STAGGER.min(limit.left()) } else { limit.left() };
             let (index, entered) = tokio::select! {
                 biased;
                 Some(Ok(done)) = attempts.join_next() => done,
-                () = tokio::time::sleep(head_start) => {
-                    if limit.is_past() {
-                        break;
-                    }
-                    continue;
-                }
+                () = tokio::time::sleep(STAGGER), if order.len() > 0 => continue,
+            };
+            let no_link = |what: String, is_final| NoLink {
+                error: server(&self.addresses[index], what),
+                is_final,
             };
             match entered {
                 Ok((channel, token)) => return Ok(self.take(index, channel, token)),
-                Err(Trouble::Final(what)) => return Err(self.error(index, &what)),
-                Err(Trouble::Passing(what)) => last = Some(self.error(index, &what)),
-            }
-            if attempts.is_empty() && order.len() == 0 {
-                break;
+                Err(Trouble::Final(what)) => return Err(no_link(what, true)),
+                Err(Trouble::Passing(what)) if attempts.is_empty() && order.len() == 0 => {
+                    return Err(no_link(what, false));
+                }
+                Err(Trouble::Passing(_)) => {}
             }
         }
-        Err(last.unwrap_or_else(|| {
-            let waited = self.connect_timeout;
-            server(&self.addresses.join(", "), format!("no answer within {waited:?}"))
-        }))
+    }
+
+    fn nobody(&self) -> NoLink {
+        let what = format!("no answer within {:?}", self.connect_timeout);
+        NoLink { error: server(&self.addresses.join(", "), what), is_final: false }
     }
 
     fn take(&self, index: usize, channel: Channel, token: Option<MetadataValue<Ascii>>) -> Link {
@@ -213,10 +261,6 @@ impl Servers {
         link
     }
 
-    fn error(&self, index: usize, what: &str) -> Error {
-        server(&self.addresses[index], what)
-    }
-
     /// What a failed call means. An answer that says no is final; silence, and servers that look
     /// for a leader, are not.
     pub fn judge(&self, status: &Status) -> Trouble {
@@ -224,6 +268,12 @@ impl Servers {
         match status.code() {
             // The token is too old, or of a server that was started anew: log in again.
             Code::Unauthenticated if self.login.is_some() => Trouble::Passing(said.to_owned()),
+            // Users or roles were changed since: log in again.
+            Code::InvalidArgument if self.login.is_some() && said.contains("auth store is old") => {
+                Trouble::Passing(said.to_owned())
+            }
+            // Nobody knows of it elsewhere either.
+            Code::NotFound if said.contains("lease") => Trouble::Final(said.to_owned()),
             Code::Unauthenticated | Code::PermissionDenied => Trouble::Final(self.hinted(said)),
             Code::InvalidArgument | Code::FailedPrecondition if said.contains("user name") => {
                 Trouble::Final(self.hinted(said))

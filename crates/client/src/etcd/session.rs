@@ -21,7 +21,10 @@
 //! run at the same rate, see [`Tenure`]). If the terms differ, nothing is concluded and it is tried
 //! again.
 //!
-//! The read asks for all keys that are held, so that it also shows which were taken away.
+//! (A term that a server tells is that of the last entry it has applied. The leader of T serves no
+//! read before it has committed an entry of T, and whoever answers has applied that.)
+//!
+//! After each renewal all keys that are held are read, which shows what was taken away.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -76,7 +79,7 @@ impl Session {
         // A time to live of the store is of whole seconds.
         let seconds = asked.as_secs() + u64::from(asked.subsec_nanos() > 0);
         let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-        let (sent, granted) = core
+        let opened = core
             .servers
             .call(limit, async |link: Link| {
                 let grant = LeaseGrantRequest { ttl: seconds, id: 0 };
@@ -87,6 +90,7 @@ impl Session {
                 Ok((core.moment_of(sent), answer.into_inner()))
             })
             .await?;
+        let (sent, granted) = opened.value;
         let ttl = asked.min(seconds_of(granted.ttl));
         let session = Arc::new(Self {
             lease: granted.id,
@@ -134,10 +138,19 @@ impl Session {
 
     /// Asks the servers whether it is over, before it is time to renew it.
     pub async fn look(&self, core: &Core) {
-        match renew(core, self).await {
-            Renewal::Confirmed(sent) => self.tenure.extend(sent, self.ttl),
-            Renewal::Gone => self.end(&Loss::Expired),
-            Renewal::Unanswered => {}
+        let renewal = renew(core, self).await;
+        self.conclude(&renewal);
+    }
+
+    /// What follows from an attempt to renew it.
+    fn conclude(&self, renewal: &Renewal) {
+        let goes_on = match renewal {
+            Renewal::Confirmed(sent) => self.tenure.extend(*sent, self.ttl),
+            Renewal::Unanswered => !self.tenure.deadline().is_past(),
+            Renewal::Gone => false,
+        };
+        if !goes_on {
+            self.end(&Loss::Expired);
         }
     }
 
@@ -153,7 +166,8 @@ impl Session {
                 _ => Ok(()),
             }
         });
-        done.await
+        done.await?;
+        Ok(())
     }
 }
 
@@ -178,26 +192,27 @@ async fn keep(core: Weak<Core>, session: Arc<Session>, opened: BootTime) {
         }
         let Some(core) = core.upgrade() else { return };
         loop {
-            if session.tenure.deadline().is_past() {
-                return session.end(&Loss::Expired);
-            }
             let renewal = tokio::select! {
+                biased;
                 renewal = renew(&core, &session) => renewal,
                 () = sleep_until(session.tenure.deadline()) => Renewal::Unanswered,
             };
+            session.conclude(&renewal);
+            if session.is_over() {
+                return;
+            }
             match renewal {
                 Renewal::Confirmed(sent) => {
-                    session.tenure.extend(sent, session.ttl);
                     last = sent;
                     break;
                 }
-                Renewal::Gone => return session.end(&Loss::Expired),
-                Renewal::Unanswered => {
+                _ => {
                     session.tenure.endanger();
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             }
         }
+        check_held(&core, &session).await;
     }
 }
 
@@ -231,23 +246,31 @@ async fn renew_by(
     let Some(answer) = answers.message().await.map_err(judge)? else {
         return Ok(Renewal::Unanswered);
     };
-    // Zero is how the server says that it knows no such lease.
-    if answer.ttl <= 0 {
-        return Ok(Renewal::Gone);
-    }
     let term = answer.header.unwrap_or_default().raft_term;
     if core.options.has(PlantedBug::Unconfirmed) {
         return Ok(Renewal::Confirmed(sent));
     }
-    let held = session.held();
-    let mut confirmed = confirm(link, servers, core, session, &held[..]).await?;
-    for more in held.chunks(KEYS_AT_ONCE).skip(1) {
-        confirmed = confirmed.max(confirm(link, servers, core, session, more).await?);
-    }
-    if confirmed == term {
-        Ok(Renewal::Confirmed(core.moment_of(sent)))
-    } else {
-        Ok(Renewal::Unanswered)
+    // A deposed leader knows nothing of what was granted after its time: what it says of a lease
+    // that it does not know must be confirmed as well.
+    let confirmed = confirm(link, servers, core, session, &[]).await?;
+    Ok(match () {
+        () if confirmed != term => Renewal::Unanswered,
+        // Zero is how the server says that it knows no such lease.
+        () if answer.ttl <= 0 => Renewal::Gone,
+        () => Renewal::Confirmed(core.moment_of(sent)),
+    })
+}
+
+/// Looks whether all that is held is still there. Not part of a renewal, so that much that is held
+/// does not make it slow.
+async fn check_held(core: &Core, session: &Session) {
+    for some in session.held().chunks(KEYS_AT_ONCE) {
+        let patience = session.ttl / ATTEMPTS;
+        let Ok(link) = core.servers.link(BootTime::now().plus(patience)).await else { return };
+        let look = confirm(&link, &core.servers, core, session, some);
+        if !matches!(tokio::time::timeout(patience, look).await, Ok(Ok(_))) {
+            return;
+        }
     }
 }
 
@@ -259,7 +282,6 @@ async fn confirm(
     session: &Session,
     held: &[(Vec<u8>, Held)],
 ) -> Result<u64, Trouble> {
-    let held = &held[..held.len().min(KEYS_AT_ONCE)];
     let nothing = [core.keys.nothing()];
     let keys: Vec<&Vec<u8>> = if held.is_empty() {
         nothing.iter().collect()

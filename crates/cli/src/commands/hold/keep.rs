@@ -37,12 +37,15 @@ impl Ready<'_> {
         let mut jeopardy = Jeopardy::default();
         let held = Held(&guard);
         loop {
-            let lost = held.lost().or_else(|| {
-                let is_near = held.deadline().is_some_and(|it| it.minus(notice).is_past());
-                is_near.then(|| "not renewed before its deadline".to_owned())
-            });
-            if let Some(reason) = lost {
-                return Err(Stop::Refused(format!("lock lost: {reason}"), exit::LOST));
+            let lost = |reason: &str| Stop::Refused(format!("lock lost: {reason}"), exit::LOST);
+            if let Some(reason) = held.lost() {
+                return Err(lost(&reason));
+            }
+            if held.deadline().is_some_and(|it| it.minus(notice).is_past()) {
+                // Whoever uses it is told now, and has the time until the deadline to stop: so it
+                // must not be let go before.
+                self.leave_held(guard);
+                return Err(lost("not renewed before its deadline"));
             }
             jeopardy.tell(&guard.resource().to_string(), &held);
             let ended = self.signals.wait_for_end(Some(output.as_fd()), CHECK);
