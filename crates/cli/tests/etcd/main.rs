@@ -2,12 +2,16 @@
 
 #![expect(clippy::disallowed_types, reason = "real processes take real time")]
 
+mod credentials;
 mod crowd;
 mod deaths;
 mod hosts;
+mod input;
+mod manners;
 mod role;
 
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -203,6 +207,13 @@ impl Running {
 
     fn said(&self) -> String {
         std::fs::read_to_string(&self.said).unwrap()
+    }
+
+    /// The code that a shell would show for it, and what it said.
+    fn finish_as_shell(mut self) -> (Option<i32>, String) {
+        let status = self.wait();
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        (code, self.said())
     }
 
     /// Its exit code, and what it said.

@@ -6,8 +6,8 @@
 //!
 //! What is assumed: the servers are linearizable and keep what they have acknowledged; clocks run
 //! at rates that differ by less than a fiftieth; nobody restores an old backup, which would take
-//! fences back. Also that no lease is ended before its time, which etcd before 3.4.31 and 3.5.13 does when a
-//! leader hangs, is replaced and goes on: it ends what its successor has renewed. Not assumed: that
+//! fences back; no lease is ended before its time (etcd before 3.4.31 and 3.5.13 does that when a
+//! leader hangs, is replaced and goes on: it ends what its successor has renewed). Not assumed: that
 //! any message arrives, that a server which answers is in office, that clocks show the same time.
 //!
 //! What is promised: before its deadline, a holder is the only one; fences grow with every grant,

@@ -4,7 +4,6 @@
 //! requests. Whoever gets no answer in time says so, and all go on to the next server, watches
 //! too. Every request here can be sent twice without harm, so it is sent again there.
 
-use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -35,6 +34,7 @@ pub struct Servers {
     patience: Duration,
     login: Option<AuthenticateRequest>,
     is_encrypted: bool,
+    shows_certificate: bool,
     /// Only one connects at a time; the others wait for what it gets.
     connecting: tokio::sync::Mutex<()>,
     current: Mutex<Current>,
@@ -124,6 +124,7 @@ impl Servers {
             patience,
             login,
             is_encrypted: options.cacert.is_some(),
+            shows_certificate: options.cert.is_some(),
             connecting: tokio::sync::Mutex::new(()),
             current: Mutex::default(),
             changes: watch::Sender::new(0),
@@ -301,9 +302,16 @@ impl Servers {
         let is_broken = ["http2", "h2", "frame", "preface", "broken pipe", "reset", "closed"]
             .iter()
             .any(|word| text.to_lowercase().contains(word));
-        if is_broken && !self.is_encrypted {
-            let _ =
-                write!(text, " (does it want TLS? that is said by --cacert; or is it no etcd?)");
+        let hint = match (self.is_encrypted, self.shows_certificate) {
+            (false, _) => " (does it want TLS? that is said by --cacert; or is it no etcd?)",
+            // A server that wants one hangs up after the handshake.
+            (true, false) => {
+                " (does it want to see a certificate? that is said by --cert and --key)"
+            }
+            (true, true) => "",
+        };
+        if is_broken {
+            text.push_str(hint);
         }
         text
     }
