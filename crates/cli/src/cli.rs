@@ -63,7 +63,8 @@ const LOCK_EXAMPLES: &str = "Examples:
   exec 9< <(conclave lock nightly --hold)           in bash: until `exec 9<&-`; read -u 9 waits
 
 Times are seconds, or 300ms, 5m, 1h, 1d. With --once a little less than a PERIOD counts as one, as
-clocks differ and cron is late: a tenth of it, at most 30 s. `conclave once NAME` tells the last run.
+clocks differ and cron is late: a tenth of it, at most 30 s. `conclave once NAME` tells the last
+run.
 
 The command sees
   CONCLAVE_LOCK    the name

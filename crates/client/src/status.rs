@@ -89,8 +89,8 @@ pub struct Status {
     pub holders: Vec<Holder>,
     /// Who waits, first come first.
     pub waiters: Vec<Waiter>,
-    /// No higher fence was ever given out. Zero for sure means that none was; an engine whose fences
-    /// are numbers of the whole store may not know.
+    /// No higher fence was ever given out. Zero for sure means that none was; an engine whose
+    /// fences are numbers of the whole store may not know.
     pub last_fence: Fence,
     /// What was last written there.
     pub value: Option<Value>,

@@ -61,8 +61,8 @@ pub struct EngineArgs {
     /// Accept a directory on a network file system, whose locks may not hold
     #[arg(long)]
     pub allow_network_fs: bool,
-    /// Say nothing of a directory in memory (tmpfs), where a restart of the machine loses fences and
-    /// what --once remembers
+    /// Say nothing of a directory in memory (tmpfs), where a restart of the machine loses fences
+    /// and what --once remembers
     #[arg(long)]
     pub allow_volatile: bool,
     /// How long a server may take to answer for the first time [default: 5]
@@ -131,8 +131,8 @@ pub struct HoldArgs {
     /// TTL 2, and at most half of that]
     #[arg(long, value_name = "SECONDS", value_parser = duration, allow_negative_numbers = true)]
     pub kill_after: Option<Duration>,
-    /// How long the lock stays ours when the servers hear nothing from us, 2 s to 5 min; for engines
-    /// with servers [default: 10]
+    /// How long the lock stays ours when the servers hear nothing from us, 2 s to 5 min; for
+    /// engines with servers [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = ttl, allow_negative_numbers = true)]
     pub ttl: Option<Duration>,
     /// Hold it at least so long, even if the command ends earlier

@@ -192,8 +192,8 @@ impl Ready<'_> {
         let mut finished = match self.supervise(&guard, &owner, &words) {
             Ok(finished) => finished,
             Err(stop) => {
-                // The command may be running, and is ended by its guard process. Whoever is next must
-                // wait for that: until our session lapses.
+                // The command may be running, and is ended by its guard process. Whoever is next
+                // must wait for that: until our session lapses.
                 self.leave_held(guard);
                 return Err(stop);
             }
@@ -229,8 +229,8 @@ impl Ready<'_> {
         }
     }
 
-    /// Ends without letting go: what is kept by descriptors is kept by whoever has one, and a session
-    /// lasts until it lapses.
+    /// Ends without letting go: what is kept by descriptors is kept by whoever has one, and a
+    /// session lasts until it lapses.
     fn leave_held(&mut self, guard: Guard) {
         if let Some(kept) = guard.by_descriptor() {
             kept.abandon();

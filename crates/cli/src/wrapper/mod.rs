@@ -18,14 +18,15 @@
 //!   the wrapper starts another one. After a normal end with members left, the guard stays behind.
 //! - *Deadline.* No member of the group lives at the deadline that the guard knows: wrapper and
 //!   guard each ask the group to end [`Job::kill_after`] before it, and kill what is left
-//!   [`KILL_MARGIN`] before it. So it is also when the wrapper is stopped, starved, cut off or dead,
-//!   or the guard is. The guard knows the first deadline before the command starts, and a guard
-//!   that replaces another one knows the last. After a normal end with members left, the wrapper
-//!   itself stays, as only it can keep the session.
+//!   [`KILL_MARGIN`] before it. So it is also when the wrapper is stopped, starved, cut off or
+//!   dead, or the guard is. The guard knows the first deadline before the command starts, and a
+//!   guard that replaces another one knows the last. After a normal end with members left, the
+//!   wrapper itself stays, as only it can keep the session.
 //! - What was begun is not taken back: a deadline that is told too late to the guard counts as a
 //!   loss, though the lock may still be held. Both sides decide alike what is too late.
 //! - [`run`] returns with `lingers == false` only when the group has no living member (unless
-//!   [`Leftovers::LoseIt`]) and no guard has a copy: the lock is free as soon as the caller lets go.
+//!   [`Leftovers::LoseIt`]) and no guard has a copy: the lock is free as soon as the caller lets
+//!   go.
 //! - A group is signalled only while its number cannot have passed to another group: the wrapper
 //!   reaps the leader last. The guard has only the group's members to go by.
 //! - An error of [`run`] after the command's start drops the guard's pipe: the group is ended.
@@ -46,8 +47,8 @@
 //!   continued after the deadline: the command is born, and ended at once.
 //! - A guard that was left behind for lingering members is killed: they hold the lock only by
 //!   the descriptors that they have inherited.
-//! - A stopped wrapper (SIGSTOP, Ctrl-Z) does not notice a loss before the deadline, nor the guard's
-//!   death, until it is continued.
+//! - A stopped wrapper (SIGSTOP, Ctrl-Z) does not notice a loss before the deadline, nor the
+//!   guard's death, until it is continued.
 //! - A process that the kernel cannot end (it waits for a disk) or that runs on a machine so busy
 //!   that KILL takes longer than [`KILL_MARGIN`] outlives the deadline. Fences are for that.
 

@@ -120,7 +120,8 @@ impl World {
         self.launch(self.conclave(words))
     }
 
-    /// Starts anything. What it says goes into a file: what it leaves behind would keep a pipe open.
+    /// Starts anything. What it says goes into a file: what it leaves behind would keep a pipe
+    /// open.
     fn launch(&self, mut command: Command) -> Running {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("said-{}", NEXT.fetch_add(1, Ordering::Relaxed));

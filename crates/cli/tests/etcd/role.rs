@@ -40,8 +40,9 @@ pub enum Manners {
 }
 
 impl World {
-    /// A script for `sh`: the family `who`, under the lock `name`. It leaves `who.pid`, `who.child`,
-    /// `who.guard`, `who.fence` and `who.stamps`, and a line in `overlaps` if somebody else runs.
+    /// A script for `sh`: the family `who`, under the lock `name`. It leaves `who.pid`,
+    /// `who.child`, `who.guard`, `who.fence` and `who.stamps`, and a line in `overlaps` if somebody
+    /// else runs.
     pub fn family(&self, name: &str, who: &str, manners: Manners) -> String {
         let here = self.directory.path().display();
         let this = std::env::current_exe().unwrap();

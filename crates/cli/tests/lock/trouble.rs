@@ -217,7 +217,8 @@ fn a_full_disk_is_said_in_one_line_and_grants_nothing() {
     let fill = "dd if=/dev/zero of=small/fill bs=1k 2>/dev/null";
     let script = format!(
         "$C lock --allow-volatile --dir small old true && {fill}; \
-         $C lock --allow-volatile --dir small new touch ran; echo code $?; ls -A small | grep -c new; \
+         $C lock --allow-volatile --dir small new touch ran; echo code $?; \
+         ls -A small | grep -c new; \
          $C lock --allow-volatile --dir small old true; echo old $?"
     );
     let Some(output) = on_a_small_disk(&world, &script) else { return };

@@ -113,8 +113,8 @@ impl Asker {
         limit.map_or(deadline, |limit| limit.min(deadline))
     }
 
-    /// A caller that has little patience does not want to wait for dead servers either; but it gives
-    /// them the time that an answer takes.
+    /// A caller that has little patience does not want to wait for dead servers either; but it
+    /// gives them the time that an answer takes.
     fn limit_of_connecting(&self) -> BootTime {
         let connecting = BootTime::now().plus(self.core.options.connect_timeout);
         let limit = self.limit.map(|it| it.max(BootTime::now().plus(Duration::from_secs(1))));

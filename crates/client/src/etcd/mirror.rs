@@ -7,8 +7,8 @@
 //!
 //! Nothing is missed: the watch is opened first, then everything is read, linearizably, at revision
 //! g; what the watch brings is applied if it is newer than g. A key whose creation is in the mirror
-//! and whose end is not is there, as far as anybody can know; that its lease may be over is a matter
-//! of the deadline (see `session`).
+//! and whose end is not is there, as far as anybody can know; that its lease may be over is a
+//! matter of the deadline (see `session`).
 
 use std::collections::BTreeMap;
 use std::pin::pin;

@@ -7,8 +7,9 @@
 //! What is assumed: the servers are linearizable and keep what they have acknowledged; clocks run
 //! at rates that differ by less than a fiftieth; nobody restores an old backup, which would take
 //! fences back; no lease is ended before its time (etcd before 3.4.31 and 3.5.13 does that when a
-//! leader hangs, is replaced and goes on: it ends what its successor has renewed). Not assumed: that
-//! any message arrives, that a server which answers is in office, that clocks show the same time.
+//! leader hangs, is replaced and goes on: it ends what its successor has renewed). Not assumed:
+//! that any message arrives, that a server which answers is in office, that clocks show the same
+//! time.
 //!
 //! What is promised: before its deadline, a holder is the only one; fences grow with every grant,
 //! whatever dies. A holder that acts after its deadline is stopped by nothing but its fence.

@@ -142,8 +142,8 @@ impl EtcdOptions {
             let endpoint = endpoint
                 .connect_timeout(self.connect_timeout)
                 .tcp_nodelay(true)
-                // It finds dead servers while something is watched and nothing asked. More often, or
-                // with nothing going on at all, is punished by the server.
+                // It finds dead servers while something is watched and nothing asked. More often,
+                // or with nothing going on at all, is punished by the server.
                 .http2_keep_alive_interval(Duration::from_secs(6))
                 .keep_alive_timeout(Duration::from_secs(4));
             match &tls {

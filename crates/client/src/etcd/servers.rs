@@ -131,8 +131,8 @@ impl Servers {
         })
     }
 
-    /// Calls until there is an answer, or until `limit`; without one, for as long as servers may take
-    /// to be found.
+    /// Calls until there is an answer, or until `limit`; without one, for as long as servers may
+    /// take to be found.
     pub async fn call<T, F>(
         &self,
         limit: Option<BootTime>,

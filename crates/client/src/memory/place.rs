@@ -93,7 +93,8 @@ impl Place {
         granted
     }
 
-    /// Takes it away from all who are meant. Tells whom, and with which tickets those waited who did.
+    /// Takes it away from all who are meant. Tells whom, and with which tickets those waited who
+    /// did.
     pub(super) fn evict(&mut self, target: &Target, loss: &Loss) -> (Evicted, Vec<Ticket>) {
         let (mut evicted, mut tickets) = (Evicted::default(), Vec::new());
         self.queue.retain(|ticket, entry| match &entry.grant {
