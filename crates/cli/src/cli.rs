@@ -21,11 +21,12 @@ pub use service::{
     LocksArgs, ManArgs, ObserveArgs, OnceArgs, UnlockArgs, connect_timeout, duration,
 };
 
-/// A lock that only one holds and a leader that only one is, on THIS MACHINE ONLY; and a lab for
-/// the algorithms behind them.
+/// A lock that only one holds and a leader that only one is; and a lab for the algorithms behind
+/// them.
 ///
-/// Locks need no server (they are at local:): they are kernel locks below a directory of yours, and
-/// other machines do not see them.
+/// Unless --at says otherwise, locks need no server (they are at local:): they are kernel locks below
+/// a directory of yours, for THIS MACHINE ONLY. At etcd://... they are for all machines that reach
+/// these servers.
 #[derive(Debug, Parser)]
 #[command(name = "conclave", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -34,7 +35,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXAMPLES: &str = "Locks, of this machine only:
+const EXAMPLES: &str = "Locks, of this machine unless --at (or CONCLAVE_AT) says otherwise:
   conclave lock nightly -- ./backup.sh          wait for your turn, run, let go
   conclave lock -n nightly -- ./backup.sh       ... or exit with 1 if somebody runs it
   conclave lock --once 1d nightly -- ./job.sh   once a day, whoever comes first

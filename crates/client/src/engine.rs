@@ -74,7 +74,7 @@ pub trait Hold: Send + Sync {
     /// Raised when it is lost.
     fn loss(&self) -> &LossSignal;
 
-    /// Writes the value: for a lock, on disk before this returns; for an election, seen by
+    /// Writes the value: for a lock, safely before this returns; for an election, seen by
     /// observers. Only the holder can.
     fn publish<'a>(&'a self, value: &'a [u8]) -> Answer<'a, ()>;
 

@@ -73,7 +73,7 @@ impl Guard {
         self.hold.loss().watch()
     }
 
-    /// Keeps a value with the lock, on disk before this returns: the next holder finds it in
+    /// Keeps a value with the lock, safely before this returns: the next holder finds it in
     /// [`Status::value`](crate::Status::value).
     ///
     /// # Errors

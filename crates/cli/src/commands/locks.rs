@@ -115,7 +115,11 @@ fn as_table(known: &[Status]) -> Table {
 }
 
 fn row(name: &str, state: &str, fence: &str, owner: &Owner, who: &str) -> [String; 7] {
-    let (since, pid) = (utc(owner.since), owner.pid.to_string());
+    // Who is no process of ours said nothing of itself.
+    let (since, pid) = match owner.host.is_empty() {
+        true => (String::new(), String::new()),
+        false => (utc(owner.since), owner.pid.to_string()),
+    };
     [name.into(), state.into(), fence.into(), since, pid, clean(&owner.host), who.into()]
 }
 

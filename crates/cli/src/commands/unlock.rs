@@ -13,7 +13,7 @@ use crate::{engine, exit};
 pub fn execute(args: &UnlockArgs) -> ExitCode {
     if !args.force {
         return service_refusal(
-            "a lock is freed by its holder, or by the kernel when the holder dies; \
+            "a lock is freed by its holder, and when that is dead; \
              to take it away from a living one, say --force",
         );
     }
