@@ -21,12 +21,11 @@ pub use service::{
     LocksArgs, ManArgs, ObserveArgs, OnceArgs, UnlockArgs, connect_timeout, duration,
 };
 
-/// A lock that only one holds and a leader that only one is; and a lab for the algorithms behind
-/// them.
+/// A lock that only one holds and a leader that only one is, on THIS MACHINE ONLY unless --at says
+/// otherwise; and a lab for the algorithms behind them.
 ///
-/// Unless --at says otherwise, locks need no server (they are at local:): they are kernel locks below
-/// a directory of yours, for THIS MACHINE ONLY. At etcd://... they are for all machines that reach
-/// these servers.
+/// Locks need no server (they are at local:): they are kernel locks below a directory of yours. At
+/// etcd://... they are for all machines that reach these servers.
 #[derive(Debug, Parser)]
 #[command(name = "conclave", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Cli {
