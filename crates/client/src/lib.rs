@@ -29,8 +29,8 @@
 //!
 //! A lock lives in an [`Engine`], each of which is a feature of this crate. [`Local`], the default,
 //! needs no server and is for the processes of **one machine**; `Etcd` (feature `etcd`) is for all
-//! machines that reach the same servers of etcd; [`Memory`] is for the tasks of one process. All have
-//! the same guards, the same fences and the same order: first come, first served.
+//! machines that reach the same servers of etcd; [`Memory`] is for the tasks of one process. All
+//! have the same guards, the same fences and the same order: first come, first served.
 //!
 //! # What is promised, and what is not
 //!

@@ -103,6 +103,11 @@ fn with_certificates_each_side_sees_that_of_the_other() {
     assert_refused(lock(&world, &["--cacert", stranger]), &["certificate"]);
     assert_eq!(world.keys_but_ours(), Vec::<String>::new());
 
+    // The other way round: the server knows nothing of TLS.
+    let plain = World::on(Arc::new(EtcdCluster::start(&binaries, 1)));
+    assert_refused(lock(&plain, &["--cacert", authority]), &["does not speak TLS"]);
+    assert_eq!(plain.keys(), Vec::<String>::new());
+
     let world = start(ClientCertificates::Required);
     assert_let_in(&world, &full, &[]);
     assert_refused(lock(&world, &["--cacert", authority]), &["certificate"]);

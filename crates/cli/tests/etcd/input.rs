@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use super::{World, printed, said};
+use super::{World, all_at_once, printed, said};
 
 /// Runs it, and expects this code and one line with all of `words`.
 fn assert_says(world: &World, words: &[&str], code: i32, expected: &[&str]) {
@@ -82,7 +82,8 @@ fn servers_of_another_kind_are_named_and_cost_no_more_than_was_said() {
         });
     });
     // Nobody listens on the first port of all.
-    for address in [http, closing, silent, "127.0.0.1:1".to_owned()] {
+    let addresses = [http, closing, silent, "127.0.0.1:1".to_owned()];
+    all_at_once(addresses, |address| {
         let at = format!("etcd://{address}/p");
         let near = ["--at", &at, "--connect-timeout", "1"];
         for words in [
@@ -98,11 +99,11 @@ fn servers_of_another_kind_are_named_and_cost_no_more_than_was_said() {
             assert_says(&world, &words, 69, &[&address]);
             assert!(start.elapsed() < Duration::from_secs(6), "{words:?}: {:?}", start.elapsed());
         }
-        let tls = world.write("ca.pem", "");
+        let tls = world.write(&format!("{address}.pem"), "");
         let words = ["lock", "--cacert", tls.to_str().unwrap(), "--at", &at, "x", "--", "true"];
         let output = world.run(&words);
         assert_eq!(output.status.code(), Some(69), "{}", said(&output));
-    }
+    });
 }
 
 #[test]

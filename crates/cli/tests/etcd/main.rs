@@ -264,3 +264,15 @@ fn printed(output: &Output) -> String {
 fn pause(seconds: f64) {
     std::thread::sleep(Duration::from_secs_f64(seconds));
 }
+
+/// Plays all scenes at the same time: they wait most of it.
+fn all_at_once<T: Send>(scenes: impl IntoIterator<Item = T>, play: impl Fn(T) + Sync) {
+    let play = &play;
+    std::thread::scope(|scope| {
+        let running: Vec<_> =
+            scenes.into_iter().map(|scene| scope.spawn(move || play(scene))).collect();
+        for scene in running {
+            scene.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+    });
+}

@@ -239,7 +239,7 @@ impl Servers {
                 Ok((channel, token)) => return Ok(self.take(index, channel, token)),
                 Err(Trouble::Final(what)) => return Err(no_link(what, true)),
                 Err(Trouble::Passing(what)) if attempts.is_empty() && order.len() == 0 => {
-                    return Err(no_link(what, false));
+                    return Err(no_link(self.with_hint(what), false));
                 }
                 Err(Trouble::Passing(_)) => {}
             }
@@ -295,14 +295,20 @@ impl Servers {
     }
 
     fn explain(&self, status: &Status) -> String {
-        let mut text = match std::error::Error::source(status) {
+        let text = match std::error::Error::source(status) {
             Some(source) => deepest(source),
             None => status.message().to_owned(),
         };
-        let is_broken = ["http2", "h2", "frame", "preface", "broken pipe", "reset", "closed"]
-            .iter()
-            .any(|word| text.to_lowercase().contains(word));
+        self.with_hint(text)
+    }
+
+    /// With what may help, where a server has hung up on us without a word.
+    fn with_hint(&self, text: String) -> String {
+        let words =
+            ["http2", "h2", "frame", "preface", "broken pipe", "reset", "closed", "fatal alert"];
+        let lower = text.to_lowercase();
         let hint = match (self.is_encrypted, self.shows_certificate) {
+            _ if !words.iter().any(|word| lower.contains(word)) => "",
             (false, _) => " (does it want TLS? that is said by --cacert; or is it no etcd?)",
             // A server that wants one hangs up after the handshake.
             (true, false) => {
@@ -310,10 +316,7 @@ impl Servers {
             }
             (true, true) => "",
         };
-        if is_broken {
-            text.push_str(hint);
-        }
-        text
+        text + hint
     }
 }
 
