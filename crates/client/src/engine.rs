@@ -26,7 +26,8 @@ pub enum Patience {
 /// What an engine promises:
 /// - *Exclusion*: two holders at once only if both are shared, or both have a slot, or the earlier
 ///   one was told of its loss.
-/// - *Order*: who asks first is served first; a newcomer, in whatever mode, never passes a waiter.
+/// - *Order*: who asks first is served first; a newcomer, in whatever mode, never passes a waiter,
+///   unless the engine sees that the waiter's process is stopped.
 /// - *Fences* of one resource grow with every grant, over every crash.
 /// - *Cancelling*: a dropped [`acquire`](Self::acquire) leaves the queue and holds nothing.
 pub trait Engine: Send + Sync + 'static {

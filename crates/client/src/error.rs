@@ -51,7 +51,7 @@ pub enum Error {
     Busy {
         /// What was asked for.
         resource: Resource,
-        /// Who held it.
+        /// Who held it; if nobody did, who was first to wait.
         holders: Vec<Owner>,
     },
     /// The wait was longer than the caller wanted. The request has left the queue.
