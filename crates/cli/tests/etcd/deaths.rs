@@ -112,7 +112,7 @@ fn the_death_of_the_servers_leader_is_nothing_to_the_holder() {
     let holder = world.start(&["lock", "--ttl", "5", "x", "--", "sh", "-c", script]);
     let fence = world.wait_for_file("fence");
     world.cluster.kill(world.cluster.leader());
-    std::thread::sleep(Duration::from_secs(7));
+    std::thread::sleep(Duration::from_secs(6));
     let listed = world.run(&["locks", "--json", "x"]);
     assert!(super::printed(&listed).contains(&format!("\"fence\":\"{fence}\"")), "{listed:?}");
     world.write("go", "");

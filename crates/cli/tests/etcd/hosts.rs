@@ -170,9 +170,9 @@ fn lose_or_move(
     let [lost_first, lost_second] = ["lost-first", "lost-second"].map(name);
     let [kept_first, kept_second] = ["kept-first", "kept-second"].map(name);
     let loser = taker(&[server], 3).hold(&lost, &lost_first, Manners::Deaf);
-    let keeper = taker(&all, 6).hold(&kept, &kept_first, Manners::Deaf);
+    let keeper = taker(&all, 5).hold(&kept, &kept_first, Manners::Deaf);
     let next_of_loser = taker(&others, 3).take(&lost, &lost_second, Manners::Deaf);
-    let next_of_keeper = taker(&others, 6).take(&kept, &kept_second, Manners::Deaf);
+    let next_of_keeper = taker(&others, 5).take(&kept, &kept_second, Manners::Deaf);
     world.wait_for_queue(&lost, 2);
     world.wait_for_queue(&kept, 2);
     harm();
@@ -181,7 +181,7 @@ fn lose_or_move(
     world.wait_for_family(&lost_second);
     world.assert_apart(&lost_first, &lost_second);
     // Longer than the keeper's time to live: it has found another server.
-    std::thread::sleep(harmed.plus(Duration::from_secs(7)).left());
+    std::thread::sleep(harmed.plus(Duration::from_secs(6)).left());
     heal();
     world.cluster.wait_healthy();
     if after == After::MayBeTakenAway {

@@ -327,11 +327,16 @@ async fn enter(
 ) -> Result<(Channel, Option<MetadataValue<Ascii>>), Trouble> {
     let channel = endpoint.connect().await.map_err(|error| {
         let cause = deepest(&error);
-        if cause.contains("InvalidContentType") {
-            Trouble::Passing("it does not speak TLS; leave out --cacert to talk to it".to_owned())
-        } else {
-            Trouble::Passing(cause)
-        }
+        Trouble::Passing(match &*cause {
+            it if it.contains("InvalidContentType") => {
+                "it does not speak TLS; leave out --cacert to talk to it".to_owned()
+            }
+            // What etcd does that expects none.
+            "tls handshake eof" => {
+                "it hung up on TLS; if it does not speak that, leave out --cacert".to_owned()
+            }
+            _ => cause,
+        })
     })?;
     let Some(login) = login else { return Ok((channel, None)) };
     let answer = AuthClient::new(channel.clone()).authenticate(login).await;
