@@ -62,8 +62,10 @@ fn etcdctl_and_conclave_take_turns_at_one_lock_and_lose_no_increment() {
     assert_eq!(world.count(), 100);
     let turns = world.read("turns");
     let turns: Vec<&str> = turns.lines().collect();
-    let changes = turns.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert!(changes > 20, "who waits is served, whoever it is: {turns:?}");
+    // In a fair order five of ours and five of theirs follow each other. One that starved a kind
+    // would have all fifty of the other in a row.
+    let longest = turns.chunk_by(|one, next| one == next).map(<[_]>::len).max();
+    assert!(longest < Some(25), "who waits is served, whoever it is: {turns:?}");
 }
 
 #[test]
