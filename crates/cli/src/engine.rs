@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use conclave_client::{At, Engine, Error, Etcd, Local, LocalOptions};
+#[cfg(feature = "etcd")]
+use conclave_client::Etcd;
+use conclave_client::{At, Engine, Error, Local, LocalOptions};
 
 pub use self::etcd::{EtcdSettings, Pem, Secret};
 use self::said::{Said, Source};
@@ -75,11 +77,17 @@ fn open_local(options: &LocalOptions, allow_volatile: bool) -> Result<Arc<dyn En
     Ok(Arc::new(engine))
 }
 
+#[cfg(feature = "etcd")]
 fn open_etcd(settings: EtcdSettings, ttl: Option<Duration>) -> Result<Arc<dyn Engine>, Refused> {
     let engine = Etcd::new(settings.options(ttl));
     let engine =
         engine.map_err(|error| Refused { line: error.to_string(), code: exit::UNAVAILABLE })?;
     Ok(Arc::new(engine))
+}
+
+#[cfg(not(feature = "etcd"))]
+fn open_etcd(_: EtcdSettings, _: Option<Duration>) -> Result<Arc<dyn Engine>, Refused> {
+    Err(Refused::usage("this build of conclave has no engine etcd"))
 }
 
 /// Which locks are meant, in words. Two who do not exclude each other find out why.

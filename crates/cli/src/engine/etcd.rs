@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(feature = "etcd")]
 use conclave_client::EtcdOptions;
 
 use super::Refused;
@@ -84,6 +85,7 @@ impl EtcdSettings {
     }
 }
 
+#[cfg(feature = "etcd")]
 impl EtcdSettings {
     /// What the engine is opened with.
     pub(super) fn options(self, ttl: Option<Duration>) -> EtcdOptions {
