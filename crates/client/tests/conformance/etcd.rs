@@ -83,11 +83,16 @@ impl World for EtcdWorld {
     }
 
     /// For a while the server hears nothing, of anybody.
-    fn expire<'a>(&'a self, _resource: &'a Resource) -> Doing<'a> {
+    fn expire<'a>(&'a self, resource: &'a Resource) -> Doing<'a> {
         Box::pin(async {
             self.cluster.pause(0);
             tokio::time::sleep(2 * TTL).await;
             self.cluster.resume(0);
+            // The server looks only now and then for what has run out.
+            let onlooker = self.client();
+            while !onlooker.inspect(resource).await.is_ok_and(|it| it.holders.is_empty()) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
         })
     }
 
