@@ -11,12 +11,15 @@ mod timing;
 pub use bounds::Bounds;
 pub use conclave_core::Promises;
 pub use cost::{Cost, Document, Measure, Remark, Size};
-pub use entry::{Entry, Needs, Seating, SeatingError};
+pub use entry::{Entry, Needs, SERVER, Seating, SeatingError};
 pub use timing::{Setting, Timing};
 
-use conclave_core::detector::Detector;
-use conclave_core::election::Election;
-use conclave_core::mutex::Mutex;
+use alloc::vec::Vec;
+
+use conclave_core::detector::Detectors;
+use conclave_core::election::Elections;
+use conclave_core::mutex::Locks;
+use conclave_core::{Family, Portable, Protocol};
 
 use crate::detector::{Heartbeat, Phi, heartbeat, phi};
 use crate::election::{
@@ -29,101 +32,132 @@ use crate::mutex::{
     ricart_agrawala, token_ring, token_ring_repaired, token_ring_resting,
 };
 
-/// Messages that can leave the process. Only runners that need it ask for it, by a feature.
-#[cfg(feature = "serde")]
-pub trait Portable: serde::Serialize + serde::de::DeserializeOwned + Send + 'static {}
-#[cfg(feature = "serde")]
-impl<M: serde::Serialize + serde::de::DeserializeOwned + Send + 'static> Portable for M {}
+/// A family, with all of its algorithms.
+pub trait Shelf: Family {
+    /// Its algorithms, in the order in which they are shown.
+    const ENTRIES: &'static [&'static Entry];
 
-/// Messages that can leave the process. Only runners that need it ask for it, by a feature.
-#[cfg(not(feature = "serde"))]
-pub trait Portable {}
-#[cfg(not(feature = "serde"))]
-impl<M> Portable for M {}
+    /// Lets `visitor` visit the algorithm of `entry`, with what each process there knows before it
+    /// starts.
+    fn visit<V: Visitor<Self>>(
+        entry: &Entry,
+        seating: &Seating<'_>,
+        visitor: V,
+    ) -> Result<V::Output, SeatingError>
+    where
+        Self: Sized;
+}
 
-macro_rules! catalogue {
-    (
-        $(#[$list_doc:meta])* $list:ident, $visit:ident, $visitor:ident: $bound:ident;
-        $($entry:path => $protocol:ty, $config:expr;)*
-    ) => {
-        $(#[$list_doc])*
-        pub const $list: &[&Entry] = &[$(&$entry),*];
+/// Something to be done with whichever algorithm was named, with its own type: what a runner, which
+/// knows no algorithm, is handed to the catalogue as.
+pub trait Visitor<F: Family> {
+    /// What comes of it.
+    type Output;
 
-        /// Something to be done with whichever algorithm was named, with its own type: what a
-        /// runner, which knows no algorithm, is handed to the catalogue as.
-        pub trait $visitor {
-            /// What comes of it.
-            type Output;
+    /// Does it. `configs` are by seat.
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Self::Output
+    where
+        P: Protocol<Family = F, Message: Portable, Stored: Portable>;
+}
 
-            /// Does it.
-            fn visit<P>(self, entry: &'static Entry, config: P::Config) -> Self::Output
-            where
-                P: $bound<Message: Portable> + 'static;
-        }
+/// Lets `visitor` visit the algorithm of `entry`, whatever family it is of.
+pub fn visit<V, T>(entry: &Entry, seating: &Seating<'_>, visitor: V) -> Result<T, SeatingError>
+where
+    V: Visitor<Locks, Output = T> + Visitor<Elections, Output = T> + Visitor<Detectors, Output = T>,
+{
+    match entry.promises {
+        Promises::Mutex { .. } => Locks::visit(entry, seating, visitor),
+        Promises::Election { .. } => Elections::visit(entry, seating, visitor),
+        Promises::Detector => Detectors::visit(entry, seating, visitor),
+    }
+}
 
-        /// Lets `visitor` visit the algorithm of `entry`, with the configuration it needs there.
-        ///
-        /// Entries come from the list of their kind, so there is an algorithm to each.
-        pub fn $visit<V: $visitor>(
-            entry: &Entry,
-            seating: &Seating<'_>,
-            visitor: V,
-        ) -> Result<V::Output, SeatingError> {
-            $(if entry.name == $entry.name {
-                let config: fn(&Seating<'_>) -> Result<_, SeatingError> = $config;
-                return Ok(visitor.visit::<$protocol>(&$entry, config(seating)?));
-            })*
-            let _ = (seating, visitor);
-            Err(SeatingError::UnknownAlgorithm(entry.name.into()))
+macro_rules! shelf {
+    ($family:ident: $($entry:path => $protocol:ty, $configs:expr;)*) => {
+        impl Shelf for $family {
+            const ENTRIES: &'static [&'static Entry] = &[$(&$entry),*];
+
+            fn visit<V: Visitor<Self>>(
+                entry: &Entry,
+                seating: &Seating<'_>,
+                visitor: V,
+            ) -> Result<V::Output, SeatingError> {
+                $(if entry.name == $entry.name {
+                    let configs: fn(&Seating<'_>) -> Result<_, SeatingError> = $configs;
+                    return Ok(visitor.visit::<$protocol>(&$entry, configs(seating)?));
+                })*
+                let _ = (seating, visitor);
+                Err(SeatingError::UnknownAlgorithm(entry.name.into()))
+            }
         }
     };
 }
 
-catalogue! {
-    /// Mutual exclusion, in the order in which it is shown.
-    MUTEXES, visit_mutex, MutexVisitor: Mutex;
-    central::PLAIN => Central, |_| Ok(central::Config::new(central::Answers::Grants));
-    central::QUEUED => Central, |_| Ok(central::Config::new(central::Answers::GrantsAndPositions));
-    central_elected::ENTRY => CentralElectedByHeartbeat, |seating| Ok((
+shelf! {
+    Locks:
+    central::PLAIN => Central, |seating| Ok(seating.roles(
+        central::Config::Coordinator(central::Answers::Grants),
+        central::Config::Client(SERVER),
+    ));
+    central::QUEUED => Central, |seating| Ok(seating.roles(
+        central::Config::Coordinator(central::Answers::GrantsAndPositions),
+        central::Config::Client(SERVER),
+    ));
+    central_elected::ENTRY => CentralElectedByHeartbeat, |seating| Ok(seating.all((
         bully::Config::new(&seating.timing),
         heartbeat::Config::new(&seating.timing),
-    ));
-    token_ring::ENTRY => TokenRing, |_| Ok(());
-    token_ring_resting::ENTRY => RestingTokenRing, |_| Ok(());
-    token_ring_repaired::ENTRY => TokenRingRepaired, |seating| Ok((
+    )));
+    token_ring::ENTRY => TokenRing, |seating| Ok(seating.all(()));
+    token_ring_resting::ENTRY => RestingTokenRing, |seating| Ok(seating.all(()));
+    token_ring_repaired::ENTRY => TokenRingRepaired, |seating| Ok(seating.all((
         token_ring_repaired::Config::new(&seating.timing),
         heartbeat::Config::new(&seating.timing),
-    ));
-    lamport::ENTRY => Lamport, |_| Ok(());
-    ricart_agrawala::PLAIN => RicartAgrawala, |_| Ok(ricart_agrawala::Answers::Replies);
+    )));
+    lamport::ENTRY => Lamport, |seating| Ok(seating.all(()));
+    ricart_agrawala::PLAIN => RicartAgrawala,
+        |seating| Ok(seating.all(ricart_agrawala::Answers::Replies));
     ricart_agrawala::DEFERRED => RicartAgrawala,
-        |_| Ok(ricart_agrawala::Answers::RepliesAndDeferrals);
-    maekawa::plain::ENTRY => MaekawaPlain, |seating| seating.voting_sets();
-    maekawa::deadlock_free::ENTRY => Maekawa, |seating| seating.voting_sets();
+        |seating| Ok(seating.all(ricart_agrawala::Answers::RepliesAndDeferrals));
+    maekawa::plain::ENTRY => MaekawaPlain, |seating| Ok(seating.all(seating.voting_sets()?));
+    maekawa::deadlock_free::ENTRY => Maekawa, |seating| Ok(seating.all(seating.voting_sets()?));
 }
 
-catalogue! {
-    /// Election, in the order in which it is shown.
-    ELECTIONS, visit_election, ElectionVisitor: Election;
-    chang_roberts::PLAIN => ChangRoberts, |_| Ok(chang_roberts::Variant::Plain);
-    chang_roberts::SUPPRESS => ChangRoberts, |_| Ok(chang_roberts::Variant::Suppress);
-    chang_roberts::NAIVE => ChangRoberts, |_| Ok(chang_roberts::Variant::Naive);
+shelf! {
+    Elections:
+    chang_roberts::PLAIN => ChangRoberts, |seating| Ok(seating.all(chang_roberts::Variant::Plain));
+    chang_roberts::SUPPRESS => ChangRoberts,
+        |seating| Ok(seating.all(chang_roberts::Variant::Suppress));
+    chang_roberts::NAIVE => ChangRoberts, |seating| Ok(seating.all(chang_roberts::Variant::Naive));
     chang_roberts_repaired::ENTRY => ChangRobertsRepaired,
-        |seating| Ok(((), heartbeat::Config::new(&seating.timing)));
-    bully::ENTRY => Bully, |seating| Ok(bully::Config::new(&seating.timing));
-    chubby::ENTRY => Chubby, |seating| Ok(chubby::Config { lease: seating.timing.lease() });
-    zookeeper::PLAIN => ZooKeeper, |seating| Ok(zookeeper::Config::new(
-        seating.timing.session(), zookeeper::Watch::NextLower));
-    zookeeper::HERD => ZooKeeper, |seating| Ok(zookeeper::Config::new(
-        seating.timing.session(), zookeeper::Watch::Lowest));
+        |seating| Ok(seating.all(((), heartbeat::Config::new(&seating.timing))));
+    bully::ENTRY => Bully, |seating| Ok(seating.all(bully::Config::new(&seating.timing)));
+    chubby::ENTRY => Chubby,
+        |seating| Ok(seating.all(chubby::Config { lease: seating.timing.lease() }));
+    zookeeper::PLAIN => ZooKeeper,
+        |seating| Ok(zookeeper_configs(seating, zookeeper::Watch::NextLower));
+    zookeeper::HERD => ZooKeeper,
+        |seating| Ok(zookeeper_configs(seating, zookeeper::Watch::Lowest));
 }
 
-catalogue! {
-    /// Failure detection, in the order in which it is shown.
-    DETECTORS, visit_detector, DetectorVisitor: Detector;
-    heartbeat::ENTRY => Heartbeat, |seating| Ok(heartbeat::Config::new(&seating.timing));
-    phi::ENTRY => Phi, |seating| Ok(phi::Config::new(&seating.timing));
+shelf! {
+    Detectors:
+    heartbeat::ENTRY => Heartbeat,
+        |seating| Ok(seating.all(heartbeat::Config::new(&seating.timing)));
+    phi::ENTRY => Phi, |seating| Ok(seating.all(phi::Config::new(&seating.timing)));
 }
+
+fn zookeeper_configs(seating: &Seating<'_>, watch: zookeeper::Watch) -> Vec<zookeeper::Config> {
+    let session = seating.timing.session();
+    let config = |part| zookeeper::Config { part, session, watch };
+    seating.roles(config(zookeeper::Part::Store), config(zookeeper::Part::Candidate(SERVER)))
+}
+
+/// Mutual exclusion, in the order in which it is shown.
+pub const MUTEXES: &[&Entry] = Locks::ENTRIES;
+/// Election, in the order in which it is shown.
+pub const ELECTIONS: &[&Entry] = Elections::ENTRIES;
+/// Failure detection, in the order in which it is shown.
+pub const DETECTORS: &[&Entry] = Detectors::ENTRIES;
 
 /// All entries, in the order in which they are shown.
 pub fn all() -> impl Iterator<Item = &'static Entry> {

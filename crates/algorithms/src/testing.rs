@@ -4,14 +4,16 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::{Arrival, Effect, Effects, Input, ProcessId, Protocol, Start, View, detector};
+use conclave_core::{
+    CommandOf, Due, Effects, Environment, Host, Input, NoticeOf, ProcessId, Protocol, Seat, Start,
+    View,
+};
 
-/// A process under observation. What it says to itself it hears at once, as every runner promises;
-/// its invariants are asked for after every step.
+/// A process under observation. Its invariants are asked for after every step.
 pub(crate) struct Probe<P: Protocol> {
-    me: ProcessId,
     process: P,
-    out: Effects<P>,
+    host: Host<P>,
+    surroundings: Surroundings<P>,
     /// What it did at its start.
     pub(crate) began: Vec<Deed<P>>,
 }
@@ -22,14 +24,24 @@ pub(crate) enum Deed<P: Protocol> {
     /// It sent this to another.
     Sent(u32, P::Message),
     /// It told its application.
-    Told(P::Notice),
+    Told(NoticeOf<P>),
     /// It set a timer, to run out after that time or, if it may vary, at the latest after the
     /// other.
     Set(P::Timer, Duration, Duration),
+    /// It set a deadline.
+    SetDeadline(P::Timer, Duration),
     /// It cancelled a timer.
     Cancelled(P::Timer),
     /// It persisted this.
     Persisted(P::Stored),
+}
+
+/// A world that notes what is done in it.
+struct Surroundings<P: Protocol> {
+    view: View,
+    seat: Seat,
+    clock: Duration,
+    deeds: Vec<Deed<P>>,
 }
 
 impl<P: Protocol> Probe<P> {
@@ -45,21 +57,21 @@ impl<P: Protocol> Probe<P> {
         config: &P::Config,
         stored: Option<&P::Stored>,
     ) -> Self {
-        let arrival = Arrival::Returning;
-        Self::start(Start { arrival, stored, ..Start::founding(ProcessId(me), view, config) })
+        Self::start(Start::returning(ProcessId(me), view, config, stored))
     }
 
-    pub(crate) fn start(start: Start<'_, P::Config, P::Stored>) -> Self {
-        let mut out = Effects::new();
-        let me = start.me;
-        let process = P::start(start, &mut out);
-        let mut probe = Self { me, process, out, began: Vec::new() };
-        probe.began = probe.deeds();
-        probe
+    pub(crate) fn start(start: Start<'_, P>) -> Self {
+        let (view, seat) = (start.view.clone(), start.view.seat(start.me).unwrap());
+        let mut surroundings =
+            Surroundings { view, seat, clock: Duration::ZERO, deeds: Vec::new() };
+        let mut host = Host::new();
+        let process = host.start(start, &mut surroundings);
+        let began = core::mem::take(&mut surroundings.deeds);
+        Self { process, host, surroundings, began }
     }
 
     /// The application asks for something.
-    pub(crate) fn command(&mut self, command: P::Command) -> Vec<Deed<P>> {
+    pub(crate) fn command(&mut self, command: CommandOf<P>) -> Vec<Deed<P>> {
         self.on(Input::Command(command))
     }
 
@@ -73,19 +85,19 @@ impl<P: Protocol> Probe<P> {
         self.on(Input::Timer(timer))
     }
 
-    /// A detector says something.
-    pub(crate) fn hear(&mut self, word: detector::Notice) -> Vec<Deed<P>> {
-        self.on(Input::Detector(word))
+    /// A service that it stands on says something.
+    pub(crate) fn hear(&mut self, word: P::Word) -> Vec<Deed<P>> {
+        self.on(Input::Word(word))
     }
 
     /// Its clock goes on to that reading.
     pub(crate) fn clock_shows(&mut self, now: Duration) {
-        self.out.set_now(u64::try_from(now.as_nanos()).unwrap());
+        self.surroundings.clock = now;
     }
 
     /// Whether an input would change nothing at all.
     pub(crate) fn ignores(&self, input: Input<P>) -> bool {
-        let (mut process, mut out) = (self.process.clone(), self.out.inner());
+        let (mut process, mut out) = (self.process.clone(), Effects::new());
         process.on(input, &mut out);
         process == self.process && out.is_empty()
     }
@@ -95,29 +107,53 @@ impl<P: Protocol> Probe<P> {
         self.process.waits_for().iter().map(|id| id.0).collect()
     }
 
-    fn on(&mut self, input: Input<P>) -> Vec<Deed<P>> {
-        self.process.on(input, &mut self.out);
-        self.deeds()
+    pub(crate) fn on(&mut self, input: Input<P>) -> Vec<Deed<P>> {
+        self.host.take(&mut self.process, input, &mut self.surroundings);
+        core::mem::take(&mut self.surroundings.deeds)
+    }
+}
+
+impl<P: Protocol> Environment<P> for Surroundings<P> {
+    fn view(&self) -> &View {
+        &self.view
     }
 
-    fn deeds(&mut self) -> Vec<Deed<P>> {
-        assert_eq!(self.process.invariants(), Ok(()));
-        let (mut deeds, mut to_self) = (Vec::new(), Vec::new());
-        for effect in self.out.drain() {
-            match effect {
-                Effect::Send { to, message, .. } if to == self.me => to_self.push(message),
-                Effect::Send { to, message, .. } => deeds.push(Deed::Sent(to.0, message)),
-                Effect::Notify(notice) => deeds.push(Deed::Told(notice)),
-                Effect::SetTimer { timer, after, at_most } => {
-                    deeds.push(Deed::Set(timer, after, at_most));
-                }
-                Effect::CancelTimer(timer) => deeds.push(Deed::Cancelled(timer)),
-                Effect::Persist(stored) => deeds.push(Deed::Persisted(stored)),
-            }
-        }
-        for message in to_self {
-            deeds.extend(self.on(Input::Message { from: self.me, message }));
-        }
-        deeds
+    fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    fn reading(&self) -> Option<Duration> {
+        Some(self.clock)
+    }
+
+    fn stepped(&mut self, process: &P, _: Vec<&'static str>) {
+        assert_eq!(process.invariants(), Ok(()));
+    }
+
+    fn send(&mut self, to: Seat, message: P::Message, _: bool) {
+        self.deeds.push(Deed::Sent(self.view.at(to).0, message));
+    }
+
+    fn send_own(&mut self, _: &P::Message, _: bool) {}
+
+    fn take_own(&mut self, _: &P::Message) {}
+
+    fn notify(&mut self, notice: NoticeOf<P>) {
+        self.deeds.push(Deed::Told(notice));
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, due: Due) {
+        self.deeds.push(match due {
+            Due::Within { after, at_most } => Deed::Set(timer, after, at_most),
+            Due::Deadline(after) => Deed::SetDeadline(timer, after),
+        });
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.deeds.push(Deed::Cancelled(timer));
+    }
+
+    fn persist(&mut self, stored: P::Stored) {
+        self.deeds.push(Deed::Persisted(stored));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use conclave_core::{Message, Protocol};
-use conclave_observe::Observable;
+use conclave_observe::Observed;
 
 use crate::system::{Asymmetry, Bounds, Client, Deed, Faults, Flaw, Premise, Setup, System, Told};
 use crate::{
@@ -103,22 +103,36 @@ pub struct Counterexample {
     pub told: Told,
 }
 
+/// Why a system cannot be searched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Its processes read their clocks, and here there is none to read.
+    #[error("its processes read their clocks, and a search has none to show them")]
+    ReadsClock,
+    /// States were to be told apart up to names, and that would not be right.
+    #[error(transparent)]
+    Asymmetry(#[from] Asymmetry),
+}
+
 /// Checks a system. `watch` is told how far it is, now and then, and may end it.
 ///
-/// Where processes are said to be interchangeable, states are told apart up to their names; `Err`
-/// says why that would not be right.
+/// Where processes are said to be interchangeable, states are told apart up to their names. `Err`
+/// says why it cannot be searched.
 pub fn check<P, C>(
     setup: &Setup<'_, P, C>,
     options: &Options,
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<Finding, Asymmetry>
+) -> Result<Finding, Refusal>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
+    if P::READS_CLOCK {
+        return Err(Refusal::ReadsClock);
+    }
     let system = match (setup.interchangeable.is_empty(), options.liveness) {
         (true, _) => System::new(setup),
-        (false, true) => return Err(Asymmetry::Liveness),
+        (false, true) => return Err(Asymmetry::Liveness.into()),
         (false, false) => System::reduced(setup)?,
     };
     let search = Search {
@@ -131,7 +145,9 @@ where
         None if system.is_inexact() => ControlFlow::Break(()),
         None => watch(progress),
     });
-    system.asymmetry().map_or(Ok(()), Err)?;
+    if let Some(asymmetry) = system.asymmetry() {
+        return Err(asymmetry.into());
+    }
     // Beyond bounds nobody knows what comes at last.
     let is_live = options.liveness && setup.bounds == Bounds::default();
     let mut finding = Finding {
@@ -197,8 +213,8 @@ pub fn whole_graph<P, C>(
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Graph, Outcome>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     let keep = Keep { states: options.is_exact, steps: true };
     let search = Search { threads: options.threads, keep, budget: options.budget };
@@ -217,8 +233,8 @@ where
 /// The same, as far as it was searched until a flaw or the budget ended it.
 pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     let keep = Keep { states: options.is_exact, steps: true };
     let search = Search { threads: options.threads, keep, budget: options.budget };
@@ -250,8 +266,8 @@ impl Finding {
 
     fn refute_by<P, C>(&mut self, system: &System<'_, P, C>, lasso: &Lasso)
     where
-        P: Protocol<Command: Observable, Notice: Observable>,
-        C: Client<P>,
+        P: Observed,
+        C: Client<P::Family>,
     {
         let flaw = Flaw::Starved;
         self.verdict = Verdict::Refuted(flaw);

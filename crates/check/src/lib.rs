@@ -15,7 +15,9 @@ mod search;
 mod store;
 pub mod system;
 
-pub use check::{Counterexample, Fairness, Finding, Options, Verdict, check, graph, whole_graph};
+pub use check::{
+    Counterexample, Fairness, Finding, Options, Refusal, Verdict, check, graph, whole_graph,
+};
 pub use fingerprint::Fingerprint;
 pub use liveness::{Claim, Graph, Lasso};
 pub use model::{FlawCode, Look, Model, Step, Successors, Worker};

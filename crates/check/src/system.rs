@@ -26,8 +26,8 @@ use std::hash::Hash;
 use std::sync::atomic::Ordering;
 
 use conclave_core::election::Term;
-use conclave_core::{Arrival, Effects, Fence, Input, Message, Protocol, Renaming, Seat};
-use conclave_observe::{Observable, What};
+use conclave_core::{Arrival, Family, Host, Input, Message, Protocol, Renaming, Seat};
+use conclave_observe::{Observable, Observed, What};
 use smallvec::SmallVec;
 
 use self::channel::{ChannelInfo, Wires};
@@ -47,7 +47,7 @@ pub use symmetry::{Asymmetry, INTERCHANGEABLE_MAX};
 pub use tracer::Told;
 
 /// A protocol, ready to be searched.
-pub struct System<'a, P: Protocol, C: Client<P>> {
+pub struct System<'a, P: Protocol, C: Client<P::Family>> {
     setup: &'a Setup<'a, P, C>,
     frame: Frame,
     wires: Wires<P::Message>,
@@ -56,15 +56,16 @@ pub struct System<'a, P: Protocol, C: Client<P>> {
 
 impl<'a, P, C> System<'a, P, C>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     /// Makes ready what is to be searched.
     ///
     /// # Panics
     ///
-    /// If there are more than [`MEMBERS_MAX`] members.
+    /// If there are more than [`MEMBERS_MAX`] members, or they read their clocks: there is none.
     pub fn new(setup: &'a Setup<'a, P, C>) -> Self {
+        assert!(!P::READS_CLOCK, "a search has no clock to show to its processes");
         assert!(setup.view.len() <= MEMBERS_MAX, "a search of so many would not end");
         Self {
             setup,
@@ -91,20 +92,22 @@ where
             let is_sync = self.setup.time.is_sync();
             let timers = node.timers.iter().zip(timer_tags(&node.timers)).map(|(timer, tag)| {
                 let (is_ripe, is_due) = (timer.after == 0, is_sync && timer.at_most == 0);
-                TimerInfo { tag, is_ripe, is_due }
+                TimerInfo { tag, is_ripe, is_due, is_first: is_due && timer.is_deadline }
             });
+            let timers: SmallVec<[TimerInfo; 4]> = timers.collect();
             NodeInfo {
                 asks: asks.map(|ask| ask.is_due),
                 is_up: node.process.is_some(),
                 waits: client.waits(&node.client),
                 is_done: node.process.is_none() || client.is_done(&node.client),
-                timers: timers.collect(),
+                has_deadline: timers.iter().any(|timer| timer.is_first),
+                timers,
             }
         })
     }
 
     fn is_beyond(&self, node: &Node<P, C::State>) -> bool {
-        let term = node.process.as_ref().map_or(0, Protocol::term);
+        let term = node.process.as_ref().map_or(0, Protocol::epoch);
         self.setup.bounds.terms.is_some_and(|most| term > most)
     }
 
@@ -183,8 +186,8 @@ impl<M: Clone> Witness<M> for Notes<M> {
 
 impl<P, C> Rules for System<'_, P, C>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     fn nodes(&self) -> &dyn Source<NodeInfo> {
         &self.nodes
@@ -201,37 +204,38 @@ where
             let timers = SmallVec::new();
             let mut node = Node { seat, process: None, client, timers, stored: None };
             let mut notes = Notes::of(None);
-            if setup.holder.and_then(|id| setup.view.seat(id)) == Some(seat) {
-                notes.told(What::Entered { fence: Fence::default() });
+            let told = P::Family::told_at_first(&setup.opening(seat), setup.view.at(seat));
+            if let Some(what) = told.and_then(|notice| notice.what(setup.view)) {
+                notes.told(what);
             }
-            node.start(setup, Arrival::Founding, &mut Effects::new(), &mut notes);
+            node.start(setup, Arrival::Founding, &mut Host::new(), &mut notes);
             self.noted(node, notes)
         };
         (0..setup.view.len()).map(Seat::at).map(start).collect()
     }
 
     fn outcome(&self, node: PartId, cause: Cause) -> Outcome {
-        let (setup, out) = (self.setup, &mut Effects::new());
+        let (setup, host) = (self.setup, &mut Host::new());
         let mut node = self.nodes.part(node).value.clone();
         let notes = match cause {
             Cause::Asks => {
                 let ask = setup.client.asks(&node.client).expect("it was asked whether it can");
                 let mut notes = Notes::of(ask.command.what(setup.view));
                 setup.client.asked(&mut node.client);
-                node.take(setup, Input::Command(ask.command), out, &mut notes);
+                node.take(setup, Input::Command(ask.command), host, &mut notes);
                 notes
             }
             Cause::Arrives(from, message) => {
                 let message = self.wires.messages.part(message).value.clone();
                 let input = Input::Message { from: setup.view.at(from), message };
                 let mut notes = Notes::of(None);
-                node.take(setup, input, out, &mut notes);
+                node.take(setup, input, host, &mut notes);
                 notes
             }
             Cause::RunsOut(index) => {
                 let timer = node.run_out(index as usize);
                 let mut notes = Notes::of(None);
-                node.take(setup, Input::Timer(timer), out, &mut notes);
+                node.take(setup, Input::Timer(timer), host, &mut notes);
                 notes
             }
             Cause::Crashes => {
@@ -240,7 +244,7 @@ where
             }
             Cause::Returns => {
                 let mut notes = Notes::of(Some(What::Returned));
-                node.start(setup, Arrival::Returning, out, &mut notes);
+                node.start(setup, Arrival::Returning, host, &mut notes);
                 notes
             }
         };
@@ -280,16 +284,19 @@ where
     }
 
     fn renamed_node(&self, node: PartId, names: &Renaming) -> Option<PartId> {
-        let renamed = self.nodes.part(node).value.renamed(names, &self.setup.client)?;
-        Some(self.node(renamed))
+        let (symmetry, client) = (P::symmetry()?, &self.setup.client);
+        Some(self.node(self.nodes.part(node).value.renamed(names, symmetry, client)))
     }
 
     fn renamed_channel(&self, channel: PartId, names: &Renaming) -> PartId {
-        self.wires.channel(self.wires.channels.part(channel).value.renamed(names))
+        let Some(symmetry) = P::symmetry() else { return channel };
+        let renamed = |message: &P::Message| symmetry.message(message, names);
+        self.wires.channel(self.wires.channels.part(channel).value.renamed(renamed))
     }
 
     fn renamed_message(&self, message: PartId, names: &Renaming) -> PartId {
-        self.wires.message(&self.wires.messages.part(message).value.renamed(names))
+        let Some(symmetry) = P::symmetry() else { return message };
+        self.wires.message(&symmetry.message(&self.wires.messages.part(message).value, names))
     }
 
     fn renamed_timer(
@@ -299,7 +306,7 @@ where
         names: &Renaming,
     ) -> Option<u32> {
         let name = self.nodes.part(node).value.timers[index as usize].name;
-        let name = P::renamed_timer(name, names);
+        let name = P::symmetry()?.timer(name, names);
         let timers = &self.nodes.part(twin).value.timers;
         let place = timers.iter().position(|timer| timer.name == name)?;
         u32::try_from(place).ok()
@@ -308,8 +315,8 @@ where
 
 impl<P, C> Model for System<'_, P, C>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     fn width(&self) -> usize {
         self.frame.places.width()

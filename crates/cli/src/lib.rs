@@ -9,6 +9,7 @@ pub mod commands;
 pub mod engine;
 pub mod exit;
 pub mod experiment;
+pub mod family;
 pub mod once;
 pub mod plan;
 pub mod search;

@@ -4,22 +4,19 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use conclave_algorithms::catalogue::{
-    self, DetectorVisitor, ElectionVisitor, Entry, MutexVisitor, Portable, Seating, SeatingError,
-    Setting, Timing,
+    self, Entry, Seating, SeatingError, Setting, Timing, Visitor,
 };
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
-use conclave_core::detector::Detector;
-use conclave_core::election::Election;
-use conclave_core::mutex::Mutex;
-use conclave_core::{ProcessId, Promises, Protocol, View};
+use conclave_core::{Portable, ProcessId, Promises, Protocol, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
-use conclave_observe::{Askable, JudgeOrdering, Observable, Time, Verdict};
+use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
-    Call, ChannelOrder, Crash, DetectorApplication, ElectionApplication, FaultPlan, Limits,
-    MutexApplication, Network, Outcome, Readings, Recording, Replay, ReplayError, Setup, Workload,
-    replay, simulate,
+    ChannelOrder, Clocks, Crash, FaultPlan, Limits, Network, Outcome, Recording, Replay,
+    ReplayError, Setup, Workload, replay, simulate,
 };
+
+use crate::family::Playable;
 
 /// All that decides a run. The same plan gives the same run, byte for byte.
 #[derive(Clone, Debug)]
@@ -190,11 +187,7 @@ impl Plan {
         let view = self.entry.view_of(&self.clients)?;
         let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
         let run = Run { plan: &self, view: &view, progress };
-        let outcome = match self.entry.promises {
-            Promises::Mutex { .. } => catalogue::visit_mutex(self.entry, &seating, run)?,
-            Promises::Election { .. } => catalogue::visit_election(self.entry, &seating, run)?,
-            Promises::Detector => catalogue::visit_detector(self.entry, &seating, run)?,
-        };
+        let outcome = catalogue::visit(self.entry, &seating, run)?;
         Ok(Done { plan: self, view, outcome, replayed: None })
     }
 
@@ -203,11 +196,7 @@ impl Plan {
         let view = self.entry.view_of(&self.clients)?;
         let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
         let again = Again { plan: &self, view: &view, trace };
-        let outcome = match self.entry.promises {
-            Promises::Mutex { .. } => catalogue::visit_mutex(self.entry, &seating, again)?,
-            Promises::Election { .. } => catalogue::visit_election(self.entry, &seating, again)?,
-            Promises::Detector => catalogue::visit_detector(self.entry, &seating, again)?,
-        };
+        let outcome = catalogue::visit(self.entry, &seating, again)?;
         let replayed = Some(trace.header.clone());
         Ok(outcome.map(|outcome| Done { plan: self, view, outcome, replayed }))
     }
@@ -387,79 +376,29 @@ struct Run<'a> {
     progress: &'a mut dyn FnMut(u64),
 }
 
-impl Plan {
-    fn setup<'a, P: Protocol>(&'a self, view: &'a View, config: &'a P::Config) -> Setup<'a, P> {
-        Setup {
+impl<F: Playable> Visitor<F> for Run<'_> {
+    type Output = Outcome;
+
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Outcome
+    where
+        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+    {
+        let Self { plan, view, progress } = self;
+        let setup = Setup::<P> {
             view,
-            config,
-            network: self.network,
-            order: self.order,
-            faults: &self.faults,
-            clocks: &self.clocks,
-            holder: self.holder,
-            seed: self.seed,
-            limits: self.limits,
-            ordering: self.ordering,
-            promises: self.entry.promises,
-            recording: self.recording,
-            check_invariants: self.check_invariants && self.is_within_model(),
-        }
-    }
-}
-
-impl MutexVisitor for Run<'_> {
-    type Output = Outcome;
-
-    fn visit<P: Mutex<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> Outcome {
-        let plan = self.plan;
-        let application = MutexApplication::new(
-            plan.workload.clone(),
-            self.view,
-            entry.clients(self.view),
-            plan.entries,
-            plan.hold,
-            plan.holder,
-            plan.seed,
-        );
-        simulate(&self.plan.setup::<P>(self.view, &config), application, self.progress)
-    }
-}
-
-impl ElectionVisitor for Run<'_> {
-    type Output = Outcome;
-
-    fn visit<P: Election<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> Outcome {
-        let Plan { calls, until, asks_every, seed, .. } = self.plan;
-        let calls =
-            calls.iter().filter_map(|&(id, at)| Some(Call { seat: self.view.seat(id)?, at }));
-        let (candidates, calls) = (entry.clients(self.view), calls.collect());
-        let application = ElectionApplication::new(self.view, candidates, calls, *until, *seed);
-        let application = match *asks_every {
-            Some(mean) => application.asking_every(mean),
-            None => application,
+            configs: &configs,
+            network: plan.network,
+            order: plan.order,
+            faults: &plan.faults,
+            openings: &F::openings(plan, view),
+            seed: plan.seed,
+            limits: plan.limits,
+            ordering: plan.ordering,
+            promises: plan.entry.promises,
+            recording: plan.recording,
+            check_invariants: plan.check_invariants && plan.is_within_model(),
         };
-        simulate(&self.plan.setup::<P>(self.view, &config), application, self.progress)
-    }
-}
-
-impl DetectorVisitor for Run<'_> {
-    type Output = Outcome;
-
-    fn visit<P: Detector<Message: Portable>>(
-        self,
-        _: &'static Entry,
-        config: P::Config,
-    ) -> Outcome {
-        let application = DetectorApplication::new(self.plan.until);
-        simulate(&self.plan.setup::<P>(self.view, &config), application, self.progress)
+        simulate(&setup, F::application(plan, view, entry.clients(view)), progress)
     }
 }
 
@@ -472,59 +411,24 @@ struct Again<'a> {
     trace: &'a Trace,
 }
 
-impl Again<'_> {
-    fn replay<P>(&self, config: &P::Config) -> Result<Outcome, ReplayError>
+impl<F: Playable> Visitor<F> for Again<'_> {
+    type Output = Result<Outcome, ReplayError>;
+
+    fn visit<P>(self, _: &'static Entry, configs: Vec<P::Config>) -> Self::Output
     where
-        P: Protocol<Command: Askable, Notice: Observable>,
+        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
     {
-        let readings = match &*self.trace.header.network {
-            UNTIMED => Readings::Stopped,
-            _ => Readings::Running(&self.plan.faults.drifts),
+        let clocks = match &*self.trace.header.network {
+            UNTIMED => Clocks::Absent,
+            _ => Clocks::Running(&self.plan.faults.drifts),
         };
         let setup = Replay::<P> {
             view: self.view,
-            config,
-            clocks: &self.plan.clocks,
-            holder: self.plan.holder,
-            readings,
+            configs: &configs,
+            openings: &F::openings(self.plan, self.view),
+            clocks,
             ordering: self.plan.ordering,
         };
         replay(&setup, self.trace)
-    }
-}
-
-impl MutexVisitor for Again<'_> {
-    type Output = Result<Outcome, ReplayError>;
-
-    fn visit<P: Mutex<Message: Portable>>(
-        self,
-        _: &'static Entry,
-        config: P::Config,
-    ) -> Self::Output {
-        self.replay::<P>(&config)
-    }
-}
-
-impl ElectionVisitor for Again<'_> {
-    type Output = Result<Outcome, ReplayError>;
-
-    fn visit<P: Election<Message: Portable>>(
-        self,
-        _: &'static Entry,
-        config: P::Config,
-    ) -> Self::Output {
-        self.replay::<P>(&config)
-    }
-}
-
-impl DetectorVisitor for Again<'_> {
-    type Output = Result<Outcome, ReplayError>;
-
-    fn visit<P: Detector<Message: Portable>>(
-        self,
-        _: &'static Entry,
-        config: P::Config,
-    ) -> Self::Output {
-        self.replay::<P>(&config)
     }
 }

@@ -5,22 +5,19 @@ use std::time::Duration;
 
 use anyhow::bail;
 use conclave_algorithms::catalogue::{
-    self, DetectorVisitor, ElectionVisitor, Entry, MutexVisitor, Portable, Promises, Seating,
-    SeatingError, Timing,
+    self, Entry, Promises, Seating, SeatingError, Timing, Visitor,
 };
 use conclave_algorithms::quorum::Construction;
-use conclave_check::system::{
-    Asymmetry, Bounds, Calls, Channels, Client, Enters, Faults, Listens, Setup, TimeModel,
+use conclave_check::system::{Bounds, Channels, Client, Faults, Setup, TimeModel};
+use conclave_check::{
+    Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Refusal, Verdict,
 };
-use conclave_check::{Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Verdict};
-use conclave_core::detector::Detector;
-use conclave_core::election::Election;
-use conclave_core::mutex::Mutex;
-use conclave_core::{Kind, Phase, ProcessId, Protocol, Seat, View};
+use conclave_core::{Kind, Phase, Portable, ProcessId, Protocol, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
-use conclave_observe::{Observable, Time};
+use conclave_observe::{Observed, Time};
 use conclave_sim::Network;
 
+use crate::family::Playable;
 use crate::plan::Plan;
 
 /// How long a tick is, for what is told to timers: as long as a message takes in the unit network.
@@ -163,7 +160,7 @@ impl SearchPlan {
     }
 
     /// Searches. `watch` is told how far it is, now and then, and may end it. `Err` is a
-    /// [`SeatingError`], an [`Asymmetry`], or says that time does not fit into ticks.
+    /// [`SeatingError`], a [`Refusal`], or says that time does not fit into ticks.
     pub fn run(
         &self,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -204,11 +201,7 @@ impl SearchPlan {
         let view = self.entry.view_of(&self.clients)?;
         let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
         let visit = Visit { plan: self, view: &view, visitor };
-        match self.entry.promises {
-            Promises::Mutex { .. } => catalogue::visit_mutex(self.entry, &seating, visit),
-            Promises::Election { .. } => catalogue::visit_election(self.entry, &seating, visit),
-            Promises::Detector => catalogue::visit_detector(self.entry, &seating, visit),
-        }
+        catalogue::visit(self.entry, &seating, visit)
     }
 
     /// What the processes are told that is not as usual, in the words of the command line.
@@ -262,8 +255,8 @@ trait OfSetup {
 
     fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where
-        P: Protocol<Command: Observable, Notice: Observable>,
-        C: Client<P>;
+        P: Observed,
+        C: Client<P::Family>;
 }
 
 struct Check<'a> {
@@ -272,12 +265,12 @@ struct Check<'a> {
 }
 
 impl OfSetup for Check<'_> {
-    type Output = Result<Finding, Asymmetry>;
+    type Output = Result<Finding, Refusal>;
 
     fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where
-        P: Protocol<Command: Observable, Notice: Observable>,
-        C: Client<P>,
+        P: Observed,
+        C: Client<P::Family>,
     {
         conclave_check::check(setup, &self.plan.options, self.watch)
     }
@@ -293,8 +286,8 @@ impl OfSetup for Draw<'_> {
 
     fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where
-        P: Protocol<Command: Observable, Notice: Observable>,
-        C: Client<P>,
+        P: Observed,
+        C: Client<P::Family>,
     {
         conclave_check::whole_graph(setup, &self.plan.options, self.watch)
     }
@@ -316,20 +309,24 @@ impl<V: OfSetup> Visit<'_, V> {
         };
         entry.clients(self.view).into_iter().filter(asks).collect()
     }
+}
 
-    fn with<P, C>(self, config: &P::Config, client: C) -> V::Output
+impl<F: Playable, V: OfSetup> Visitor<F> for Visit<'_, V> {
+    type Output = V::Output;
+
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> V::Output
     where
-        P: Protocol<Command: Observable, Notice: Observable>,
-        C: Client<P>,
+        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
     {
         let plan = self.plan;
         let interchangeable =
             if plan.symmetry { plan.entry.clients(self.view) } else { Vec::new() };
-        self.visitor.with(&Setup::<P, C> {
+        let client = F::client(plan, self.askers(entry));
+        self.visitor.with(&Setup::<P, _> {
             view: self.view,
-            config,
+            configs: &configs,
             promises: plan.entry.promises,
-            holder: None,
+            openings: &[],
             client,
             channels: plan.channels,
             time: plan.time,
@@ -342,43 +339,5 @@ impl<V: OfSetup> Visit<'_, V> {
             passes_over_stalls: !plan.options.liveness,
             crash_loses: plan.crash_loses,
         })
-    }
-}
-
-impl<V: OfSetup> MutexVisitor for Visit<'_, V> {
-    type Output = V::Output;
-
-    fn visit<P: Mutex<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> V::Output {
-        let (clients, requests) = (self.askers(entry), self.plan.requests);
-        self.with::<P, _>(&config, Enters { clients, requests, holder: None })
-    }
-}
-
-impl<V: OfSetup> ElectionVisitor for Visit<'_, V> {
-    type Output = V::Output;
-
-    fn visit<P: Election<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> V::Output {
-        let (callers, calls) = (self.askers(entry), self.plan.requests);
-        self.with::<P, _>(&config, Calls { callers, calls })
-    }
-}
-
-impl<V: OfSetup> DetectorVisitor for Visit<'_, V> {
-    type Output = V::Output;
-
-    fn visit<P: Detector<Message: Portable>>(
-        self,
-        _: &'static Entry,
-        config: P::Config,
-    ) -> V::Output {
-        self.with::<P, _>(&config, Listens)
     }
 }

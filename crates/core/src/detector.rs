@@ -1,6 +1,6 @@
 //! What every failure detector says, to its application or to the protocol that it serves.
 
-use crate::{ProcessId, Protocol};
+use crate::{Family, ProcessId, Protocol};
 
 /// What a detector can be asked for: nothing. It watches from its start to its end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -15,7 +15,17 @@ pub enum Notice {
     Trusts(ProcessId),
 }
 
-/// A failure detector: any protocol that speaks these notices.
-pub trait Detector: Protocol<Command = Command, Notice = Notice> {}
+/// The family of failure detectors.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Detectors {}
 
-impl<P: Protocol<Command = Command, Notice = Notice>> Detector for P {}
+impl Family for Detectors {
+    type Command = Command;
+    type Notice = Notice;
+    type Opening = ();
+}
+
+/// A failure detector: any protocol of this family.
+pub trait Detector: Protocol<Family = Detectors> {}
+
+impl<P: Protocol<Family = Detectors>> Detector for P {}

@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
-use crate::{ProcessId, Protocol};
+use crate::{NoticeOf, ProcessId, Protocol};
 
 /// One thing that a process wants done.
+///
+/// Only a [`Host`](crate::Host) performs it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect<P: Protocol> {
     /// Send a message; one to oneself is legal, and arrives before anything else does.
@@ -20,15 +22,13 @@ pub enum Effect<P: Protocol> {
         continues: bool,
     },
     /// Tell the application.
-    Notify(P::Notice),
-    /// Let `timer` run out once, `after` that time; setting it again replaces it.
+    Notify(NoticeOf<P>),
+    /// Let a timer run out once; setting it again replaces it.
     SetTimer {
         /// Which.
         timer: P::Timer,
-        /// When, from now; not before.
-        after: Duration,
-        /// Not after; the runner chooses.
-        at_most: Duration,
+        /// When.
+        due: Due,
     },
     /// Let `timer` not run out after all.
     CancelTimer(P::Timer),
@@ -37,22 +37,54 @@ pub enum Effect<P: Protocol> {
     Persist(P::Stored),
 }
 
-/// The one way out: a buffer that a runner keeps and hands to every step, so that a step allocates
-/// nothing once the buffer has grown to its working size.
+/// When a timer runs out, counted from when it is set, on the clock of its process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Due {
+    /// At any time of this range; the runner chooses. Other inputs that came first are taken first.
+    Within {
+        /// Not before.
+        after: Duration,
+        /// Not after.
+        at_most: Duration,
+    },
+    /// A deadline: once this time has passed, the process takes in no other input before it, also
+    /// if it was stopped meanwhile.
+    Deadline(Duration),
+}
+
+/// The one way out: a buffer that every step fills and a [`Host`](crate::Host) empties.
 ///
-/// The order of effects is meaning: a runner performs them first to last.
+/// The order of effects is meaning: they are performed first to last.
 #[derive(Debug)]
 pub struct Effects<P: Protocol> {
     list: VecDeque<Effect<P>>,
     rules: Option<Vec<&'static str>>,
-    /// In nanoseconds: a runner says it before every step, and few protocols ask.
-    clock: u64,
+}
+
+/// How a part of a protocol speaks through the whole: see [`Effects::lift`].
+#[derive(Clone, Copy, Debug)]
+pub struct Lift<M, T, S, N> {
+    /// What the whole sends in place of a message of the part, and to whom; `None` for nothing.
+    pub send: M,
+    /// What the whole calls a timer of the part.
+    pub timer: T,
+    /// What the whole persists in place of what the part would; `None` for nothing.
+    pub stored: S,
+    /// What the whole does about what the part tells: it is the part's application.
+    pub notice: N,
+}
+
+impl Due {
+    /// Exactly then.
+    pub const fn at(after: Duration) -> Self {
+        Self::Within { after, at_most: after }
+    }
 }
 
 impl<P: Protocol> Effects<P> {
     /// An empty buffer that forgets which rules fired.
     pub fn new() -> Self {
-        Self { list: VecDeque::new(), rules: None, clock: 0 }
+        Self { list: VecDeque::new(), rules: None }
     }
 
     /// An empty buffer that remembers which rules fired, for [`take_rules`](Self::take_rules).
@@ -60,29 +92,46 @@ impl<P: Protocol> Effects<P> {
         Self { rules: Some(Vec::new()), ..Self::new() }
     }
 
-    /// An empty buffer for a protocol that is a part of this one: it shows the same clock, and
-    /// remembers rules if this one does.
+    /// An empty buffer for a protocol that is a part of this one; what it does is to be
+    /// [lifted](Self::lift).
     #[inline]
     pub fn inner<Q: Protocol>(&self) -> Effects<Q> {
-        Effects {
-            list: VecDeque::new(),
-            rules: self.rules.as_ref().map(|_| Vec::new()),
-            clock: self.clock,
-        }
+        Effects { list: VecDeque::new(), rules: self.rules.as_ref().map(|_| Vec::new()) }
     }
 
-    /// Adds the rules that fired in a part, after those that fired so far.
-    pub fn take_rules_of<Q: Protocol>(&mut self, part: &mut Effects<Q>) {
+    /// Does what a part wants done, in the words of the whole and in the same order. The rules that
+    /// fired in the part count among those of the whole.
+    ///
+    /// This is the one place where effects of one protocol become those of another.
+    #[inline]
+    pub fn lift<Q, M, T, S, N>(&mut self, part: &mut Effects<Q>, mut how: Lift<M, T, S, N>)
+    where
+        Q: Protocol,
+        M: FnMut(ProcessId, Q::Message) -> Option<(ProcessId, P::Message)>,
+        T: FnMut(Q::Timer) -> P::Timer,
+        S: FnMut(Q::Stored) -> Option<P::Stored>,
+        N: FnMut(NoticeOf<Q>, &mut Self),
+    {
         if let (Some(rules), Some(more)) = (&mut self.rules, &mut part.rules) {
             rules.append(more);
         }
-    }
-
-    /// Puts in an effect as it is, copies of a multicast included: what a protocol that is made of
-    /// others passes on.
-    #[inline]
-    pub fn push(&mut self, effect: Effect<P>) {
-        self.list.push_back(effect);
+        for effect in part.list.drain(..) {
+            match effect {
+                Effect::Send { to, message, continues } => {
+                    if let Some((to, message)) = (how.send)(to, message) {
+                        self.list.push_back(Effect::Send { to, message, continues });
+                    }
+                }
+                Effect::Notify(notice) => (how.notice)(notice, self),
+                Effect::SetTimer { timer, due } => {
+                    self.list.push_back(Effect::SetTimer { timer: (how.timer)(timer), due });
+                }
+                Effect::CancelTimer(timer) => self.cancel_timer((how.timer)(timer)),
+                Effect::Persist(stored) => {
+                    self.list.extend((how.stored)(stored).map(Effect::Persist));
+                }
+            }
+        }
     }
 
     /// Sends `message` to one process.
@@ -105,24 +154,32 @@ impl<P: Protocol> Effects<P> {
 
     /// Tells the application.
     #[inline]
-    pub fn notify(&mut self, notice: P::Notice) {
+    pub fn notify(&mut self, notice: NoticeOf<P>) {
         self.list.push_back(Effect::Notify(notice));
     }
 
     /// Sets a timer, in place of what it was set to before.
     #[inline]
     pub fn set_timer(&mut self, timer: P::Timer, after: Duration) {
-        self.list.push_back(Effect::SetTimer { timer, after, at_most: after });
+        self.list.push_back(Effect::SetTimer { timer, due: Due::at(after) });
     }
 
     /// Sets a timer to run out at any time of that range: the one source of chance.
     #[inline]
     pub fn set_timer_within(&mut self, timer: P::Timer, range: RangeInclusive<Duration>) {
         let (after, at_most) = range.into_inner();
-        self.list.push_back(Effect::SetTimer { timer, after, at_most });
+        self.list.push_back(Effect::SetTimer { timer, due: Due::Within { after, at_most } });
     }
 
-    /// Cancels a timer.
+    /// Sets a deadline, in place of what it was set to before: once that time has passed, this
+    /// process takes in no other input before it. So a lease ends when it ends, whatever else waits
+    /// to be taken in.
+    #[inline]
+    pub fn set_deadline(&mut self, timer: P::Timer, after: Duration) {
+        self.list.push_back(Effect::SetTimer { timer, due: Due::Deadline(after) });
+    }
+
+    /// Cancels a timer or a deadline.
     #[inline]
     pub fn cancel_timer(&mut self, timer: P::Timer) {
         self.list.push_back(Effect::CancelTimer(timer));
@@ -134,17 +191,11 @@ impl<P: Protocol> Effects<P> {
         self.list.push_back(Effect::Persist(stored));
     }
 
-    /// What the clock of this process shows as the step begins. Clocks differ and drift, so only
-    /// differences of one process's own readings mean anything.
+    /// Puts in an effect as it is. For those who tamper with a protocol from outside; a protocol
+    /// that is made of others [lifts](Self::lift) them.
     #[inline]
-    pub fn now(&self) -> Duration {
-        Duration::from_nanos(self.clock)
-    }
-
-    /// Says what that clock shows: a runner does, before each step.
-    #[inline]
-    pub fn set_now(&mut self, nanoseconds: u64) {
-        self.clock = nanoseconds;
+    pub fn push(&mut self, effect: Effect<P>) {
+        self.list.push_back(effect);
     }
 
     /// Says which rule fired, as a sentence whose subject is this process. It changes nothing: it
@@ -156,14 +207,13 @@ impl<P: Protocol> Effects<P> {
         }
     }
 
-    /// Hands the next effect to a runner, which so can perform it while the buffer stays where it
-    /// is: to move it there and back would cost more than many a step.
+    /// Takes the next effect out.
     #[inline]
-    pub fn pop(&mut self) -> Option<Effect<P>> {
+    pub(crate) fn pop(&mut self) -> Option<Effect<P>> {
         self.list.pop_front()
     }
 
-    /// Hands the effects to a runner, in order, and leaves the buffer empty.
+    /// Takes all effects out, in order: for tests, and for those who tamper.
     #[inline]
     pub fn drain(&mut self) -> impl Iterator<Item = Effect<P>> + '_ {
         self.list.drain(..)
@@ -175,6 +225,7 @@ impl<P: Protocol> Effects<P> {
     }
 
     /// Whether nothing is to be done.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

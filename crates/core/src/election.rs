@@ -2,7 +2,7 @@
 //!
 //! One vocabulary for all of them, so that workloads, judges and network drivers are written once.
 
-use crate::{ProcessId, Protocol};
+use crate::{Family, ProcessId, Protocol};
 
 /// Which election a leader was elected in: at most one leader has a term. It only grows. Algorithms
 /// that number nothing use [`Term::NONE`].
@@ -57,10 +57,20 @@ pub enum Notice {
     Refused,
 }
 
-/// An election algorithm: any protocol that speaks these commands and notices.
-pub trait Election: Protocol<Command = Command, Notice = Notice> {}
+/// The family of election algorithms.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Elections {}
 
-impl<P: Protocol<Command = Command, Notice = Notice>> Election for P {}
+impl Family for Elections {
+    type Command = Command;
+    type Notice = Notice;
+    type Opening = ();
+}
+
+/// An election algorithm: any protocol of this family.
+pub trait Election: Protocol<Family = Elections> {}
+
+impl<P: Protocol<Family = Elections>> Election for P {}
 
 impl Term {
     /// Of algorithms that number nothing.

@@ -1,6 +1,9 @@
 //! What can happen to a process.
 
-use crate::{ProcessId, Protocol, detector};
+use core::convert::Infallible;
+use core::time::Duration;
+
+use crate::{CommandOf, ProcessId, Protocol};
 
 /// The one way in: everything that can happen to a process after its start.
 ///
@@ -9,7 +12,7 @@ use crate::{ProcessId, Protocol, detector};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input<P: Protocol> {
     /// The application asks for something.
-    Command(P::Command),
+    Command(CommandOf<P>),
     /// A message arrived.
     Message {
         /// Who sent it.
@@ -17,8 +20,15 @@ pub enum Input<P: Protocol> {
         /// What it says.
         message: P::Message,
     },
-    /// A timer that was set, and not cancelled since, ran out.
+    /// A timer or a deadline that was set, and not cancelled since, ran out.
     Timer(P::Timer),
-    /// Word from a failure detector, where the protocol is composed with one.
-    Detector(detector::Notice),
+    /// Word from a service that the protocol stands on, such as a failure detector.
+    Word(P::Word),
+    /// What the clock of this process shows as the next input comes in. Only a protocol that
+    /// [reads its clock](Protocol::READS_CLOCK) gets this, before every other input. Clocks differ
+    /// and drift, so only differences of one process's own readings mean anything.
+    Reading(Duration),
 }
+
+/// The [word](Protocol::Word) of a protocol that stands on no service: there is none.
+pub type NoWord = Infallible;

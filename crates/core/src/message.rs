@@ -3,8 +3,6 @@
 use core::fmt::Debug;
 use core::hash::Hash;
 
-use crate::Renaming;
-
 /// Which of an algorithm's messages a message is: an index into [`Message::KINDS`].
 pub type KindIndex = u8;
 
@@ -56,12 +54,6 @@ pub trait Message: Clone + Debug + Eq + Hash + Send + Sync {
 
     /// Which of [`KINDS`](Self::KINDS) this one is.
     fn kind(&self) -> KindIndex;
-
-    /// The same message among others by other names, if it names anybody.
-    #[must_use]
-    fn renamed(&self, _: &Renaming) -> Self {
-        self.clone()
-    }
 }
 
 impl Kind {
@@ -100,3 +92,17 @@ impl Kind {
         Self { name, phase: Phase::Upkeep }
     }
 }
+
+/// What can leave the process: messages that cross a real network, and what is kept on a real disk.
+/// Without the feature `serde` that is everything, because nothing leaves then.
+#[cfg(feature = "serde")]
+pub trait Portable: serde::Serialize + serde::de::DeserializeOwned {}
+#[cfg(feature = "serde")]
+impl<T: serde::Serialize + serde::de::DeserializeOwned> Portable for T {}
+
+/// What can leave the process: messages that cross a real network, and what is kept on a real disk.
+/// Without the feature `serde` that is everything, because nothing leaves then.
+#[cfg(not(feature = "serde"))]
+pub trait Portable {}
+#[cfg(not(feature = "serde"))]
+impl<T> Portable for T {}

@@ -2,7 +2,8 @@
 //!
 //! One vocabulary for all of them, so that workloads, judges and network drivers are written once.
 
-use crate::{Fence, Protocol};
+use crate::clock::Timestamp;
+use crate::{Arrival, Family, Fence, ProcessId, Protocol, Start};
 
 /// What the application asks for.
 ///
@@ -27,7 +28,57 @@ pub enum Notice {
     Left,
 }
 
-/// A mutual exclusion algorithm: any protocol that speaks these commands and notices.
-pub trait Mutex: Protocol<Command = Command, Notice = Notice> {}
+/// What is known as a lock's processes begin, seen from one of them.
+///
+/// A privilege that somebody must have from the start, such as a token, is the holder's; without
+/// one it is the first member's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Opening {
+    /// Who is in the critical section from the start, and will `Leave`, if somebody is.
+    pub holder: Option<ProcessId>,
+    /// What this process's logical clock shows first.
+    pub clock: Timestamp,
+}
 
-impl<P: Protocol<Command = Command, Notice = Notice>> Mutex for P {}
+/// The family of mutual exclusion algorithms.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Locks {}
+
+impl Family for Locks {
+    type Command = Command;
+    type Notice = Notice;
+    type Opening = Opening;
+
+    fn told_at_first(opening: &Opening, me: ProcessId) -> Option<Notice> {
+        (opening.holder == Some(me)).then_some(Notice::Entered { fence: Fence(0) })
+    }
+}
+
+/// A mutual exclusion algorithm: any protocol of this family.
+pub trait Mutex: Protocol<Family = Locks> {}
+
+impl<P: Protocol<Family = Locks>> Mutex for P {}
+
+impl<P: Mutex> Start<'_, P> {
+    /// Who is in the critical section from the start, if somebody is.
+    pub fn holder(&self) -> Option<ProcessId> {
+        self.opening.holder
+    }
+
+    /// Whether this process is.
+    pub fn is_holder(&self) -> bool {
+        self.holder() == Some(self.me)
+    }
+
+    /// Whether this process begins with the privilege of which there is exactly one.
+    pub fn is_privileged(&self) -> bool {
+        let first = self.view.members().first().copied();
+        self.arrival == Arrival::Founding && self.holder().or(first) == Some(self.me)
+    }
+
+    /// The same, where somebody is known to be in.
+    #[must_use]
+    pub fn held_by(self, holder: Option<ProcessId>) -> Self {
+        Self { opening: Opening { holder, ..self.opening }, ..self }
+    }
+}

@@ -4,8 +4,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::hash::Hash;
 
-use crate::clock::Timestamp;
-use crate::{Effects, Input, Message, ProcessId, Renaming, View};
+use crate::{Effects, Family, Input, Message, OpeningOf, ProcessId, Symmetry, View};
 
 /// One process of a distributed algorithm: `p = (S, s0, M, ->)`.
 ///
@@ -16,22 +15,9 @@ use crate::{Effects, Input, Message, ProcessId, Renaming, View};
 ///
 /// State is plain data: two processes that are equal behave alike for ever.
 ///
-/// # What a runner promises
+/// # What it can rely on
 ///
-/// A runner (simulator, search, network driver) owns the processes and one effects buffer, and runs
-/// this loop:
-///
-/// 1. make each process by `start`, once, before any input of its own; a crash ends it, and a
-///    return is another `start`, with [`Arrival::Returning`];
-/// 2. take one input: a command, a message that was sent to this process, a timer that ran out;
-/// 3. call `on` with it; no second input goes in before step 4 is done;
-/// 4. perform all effects, in order. A message to oneself is taken as the next input, before any
-///    other; any other may take any time, be lost or doubled only where the run says so, and
-///    overtake another of the same channel only where the channels are said not to be FIFO;
-/// 5. a timer runs out at most once per setting, replaces an earlier setting of the same name, and
-///    never runs out after `cancel_timer`;
-/// 6. what a step persists is safe before its later effects are performed;
-/// 7. back to 2. A crash loses all state but what was persisted last.
+/// A [`Host`](crate::Host) runs it, whatever the world: its documentation says what that promises.
 ///
 /// # What a protocol promises
 ///
@@ -44,7 +30,18 @@ use crate::{Effects, Input, Message, ProcessId, Renaming, View};
 /// The Pinger: it answers every ping, by turns with "pong" and "ping".
 ///
 /// ```
-/// use conclave_core::{Effects, Input, Kind, KindIndex, Message, ProcessId, Protocol, Start, View};
+/// use conclave_core::{
+///     Effects, Family, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Start, View,
+/// };
+///
+/// /// Nobody asks a Pinger for anything; it says what it hears.
+/// enum Pingers {}
+///
+/// impl Family for Pingers {
+///     type Command = ();
+///     type Notice = &'static str;
+///     type Opening = ();
+/// }
 ///
 /// #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 /// struct Pinger {
@@ -62,14 +59,14 @@ use crate::{Effects, Input, Message, ProcessId, Renaming, View};
 /// }
 ///
 /// impl Protocol for Pinger {
+///     type Family = Pingers;
 ///     type Config = ();
-///     type Command = ();
 ///     type Message = Ping;
 ///     type Timer = ();
-///     type Notice = &'static str;
 ///     type Stored = ();
+///     type Word = NoWord;
 ///
-///     fn start(_: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
+///     fn start(_: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
 ///         Pinger { output_ping: false }
 ///     }
 ///
@@ -90,22 +87,28 @@ use crate::{Effects, Input, Message, ProcessId, Renaming, View};
 /// let said: Vec<_> = out.drain().collect();
 /// assert_eq!(format!("{said:?}"), r#"[Notify("pong"), Notify("ping")]"#);
 /// ```
-pub trait Protocol: Clone + Debug + Eq + Hash + Send + Sync {
-    /// What all members agree on before they start: a variant, voting sets, a coordinator.
+pub trait Protocol: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+    /// What it is for: what its application asks for and is told.
+    type Family: Family;
+    /// What a process knows before it starts: its role, a variant, voting sets, times.
     type Config: Clone + Debug + Send + Sync;
-    /// What the application can ask for.
-    type Command: Clone + Debug + Eq + Hash + Send + Sync;
     /// What members say to each other.
     type Message: Message;
     /// The timers it sets, by name; `()` if none.
     type Timer: Copy + Debug + Ord + Hash + Send + Sync;
-    /// What the application is told.
-    type Notice: Clone + Debug + Eq + Hash + Send + Sync;
     /// What survives a crash; `()` if nothing does.
     type Stored: Clone + Debug + Eq + Hash + Send + Sync;
+    /// What a service that it stands on says to it, such as a failure detector;
+    /// [`NoWord`](crate::NoWord) if it stands on none.
+    type Word: Clone + Debug + Eq + Hash + Send + Sync;
+
+    /// Whether it needs to know what its clock shows: it then gets an [`Input::Reading`] before
+    /// every input. A world without clocks refuses such a protocol. Most need [timers and
+    /// deadlines](Effects::set_deadline) alone.
+    const READS_CLOCK: bool = false;
 
     /// The first state, and what is to be done at once.
-    fn start(start: Start<'_, Self::Config, Self::Stored>, out: &mut Effects<Self>) -> Self;
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self;
 
     /// The transition: one `match`, one arm per rule of the paper.
     fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>);
@@ -116,9 +119,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Send + Sync {
         Ok(())
     }
 
-    /// The highest term it has heard of, where elections are numbered: a search that cannot end
-    /// otherwise ends there.
-    fn term(&self) -> u64 {
+    /// The highest term, epoch or ballot that it has heard of, where there are such numbers: a
+    /// search that cannot end otherwise ends there.
+    fn epoch(&self) -> u64 {
         0
     }
 
@@ -128,45 +131,29 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Send + Sync {
         Vec::new()
     }
 
-    /// The same process among others by other names, where a name says who is who and no more: it
-    /// does about a renamed input what this one does, renamed. A search can take states for one
-    /// that differ in nothing but names then.
-    ///
-    /// `None` in every state where names say more: ties are broken by id, or a ring goes by seats.
-    fn renamed(&self, _: &Renaming) -> Option<Self> {
+    /// How it is renamed, where a name says who is who and no more: a search can take states for
+    /// one that differ in nothing but names then. `None` where names say more: ties are broken by
+    /// id, or a ring goes by seats.
+    fn symmetry() -> Option<&'static dyn Symmetry<Self>> {
         None
-    }
-
-    /// The same timer, if it is named after somebody.
-    fn renamed_timer(timer: Self::Timer, _: &Renaming) -> Self::Timer {
-        timer
-    }
-
-    /// What such a process would have persisted.
-    fn renamed_stored(stored: &Self::Stored, _: &Renaming) -> Self::Stored {
-        stored.clone()
     }
 }
 
 /// What a process is told at its start: where it sits, with whom, and what is known already.
 #[derive(Debug)]
-pub struct Start<'a, C, S = ()> {
+pub struct Start<'a, P: Protocol> {
     /// Who it is.
     pub me: ProcessId,
     /// Who takes part; `me` is among them.
     pub view: &'a View,
-    /// Who holds the lock as this view begins, if it is known to be held. A privilege that somebody
-    /// must have from the start, such as a token, is the holder's; without one it is the first
-    /// member's. The holder itself is in the critical section from the start, and will `Leave`.
-    pub holder: Option<ProcessId>,
-    /// What logical clocks show first.
-    pub clock: Timestamp,
     /// Whether it founds the system or comes back to it.
     pub arrival: Arrival,
+    /// What is known already as the system begins; nothing, for one who comes back.
+    pub opening: OpeningOf<P>,
     /// What it persisted last in an earlier life, if it had one and persisted anything.
-    pub stored: Option<&'a S>,
-    /// What all agreed on.
-    pub config: &'a C,
+    pub stored: Option<&'a P::Stored>,
+    /// What it knows before it starts.
+    pub config: &'a P::Config,
 }
 
 /// How a process comes to be there.
@@ -178,21 +165,27 @@ pub enum Arrival {
     Returning,
 }
 
-impl<'a, C, S> Start<'a, C, S> {
-    /// The usual start: everybody at once, nobody holding, clocks at zero.
-    pub fn founding(me: ProcessId, view: &'a View, config: &'a C) -> Self {
-        let (holder, clock) = (None, Timestamp::default());
-        Self { me, view, holder, clock, arrival: Arrival::Founding, stored: None, config }
+impl<'a, P: Protocol> Start<'a, P> {
+    /// The usual start: everybody at once, and nothing known.
+    pub fn founding(me: ProcessId, view: &'a View, config: &'a P::Config) -> Self {
+        let (arrival, opening) = (Arrival::Founding, Default::default());
+        Self { me, view, arrival, opening, stored: None, config }
     }
 
-    /// Whether this process is in the critical section as the view begins.
-    pub fn is_holder(&self) -> bool {
-        self.holder == Some(self.me)
+    /// The start of one who comes back, with what it persisted.
+    pub fn returning(
+        me: ProcessId,
+        view: &'a View,
+        config: &'a P::Config,
+        stored: Option<&'a P::Stored>,
+    ) -> Self {
+        Self { arrival: Arrival::Returning, stored, ..Self::founding(me, view, config) }
     }
 
-    /// Whether this process begins with the privilege of which there is exactly one.
-    pub fn is_privileged(&self) -> bool {
-        let first = self.view.members().first().copied();
-        self.arrival == Arrival::Founding && self.holder.or(first) == Some(self.me)
+    /// The start of a part of this process, which knows what the whole does but for what it
+    /// persisted.
+    pub fn part<Q: Protocol>(&self, config: &'a Q::Config, opening: OpeningOf<Q>) -> Start<'a, Q> {
+        let Self { me, view, arrival, .. } = *self;
+        Start { me, view, arrival, opening, stored: None, config }
     }
 }

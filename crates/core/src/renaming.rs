@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::{ProcessId, Seat, SeatSet, View};
+use crate::{ProcessId, Protocol, Seat, SeatSet, View};
 
 /// Gives the members of a view each other's names: who was one is another afterwards.
 ///
@@ -13,6 +13,29 @@ pub struct Renaming {
     view: View,
     /// By seat: who it is from now on.
     to: Vec<Seat>,
+}
+
+/// How a process, and all that belongs to it, is renamed, where a name says who is who and no more:
+/// it does about a renamed input what it would do by the old names, renamed. Nobody has to believe
+/// that: a search that relies on it looks.
+pub trait Symmetry<P: Protocol>: Sync {
+    /// The same process among others by other names.
+    fn process(&self, process: &P, names: &Renaming) -> P;
+
+    /// The same message, if it names anybody.
+    fn message(&self, message: &P::Message, _: &Renaming) -> P::Message {
+        message.clone()
+    }
+
+    /// The same timer, if it is named after somebody.
+    fn timer(&self, timer: P::Timer, _: &Renaming) -> P::Timer {
+        timer
+    }
+
+    /// What such a process would have persisted.
+    fn stored(&self, stored: &P::Stored, _: &Renaming) -> P::Stored {
+        stored.clone()
+    }
 }
 
 impl Renaming {

@@ -1,7 +1,9 @@
 //! What can be seen of a run.
 
 use conclave_core::election::{Term, Version};
-use conclave_core::{Fence, KindIndex, Renaming, Seat, View, detector, election, mutex};
+use conclave_core::{
+    Family, Fence, KindIndex, Protocol, Renaming, Seat, View, detector, election, mutex,
+};
 
 use crate::Time;
 
@@ -176,6 +178,11 @@ pub trait Askable: Observable + Sized {
     /// The command that was seen as this; `None` if there is none.
     fn asked(what: What) -> Option<Self>;
 }
+
+/// A protocol of which all that its application says and hears can be seen.
+pub trait Observed: Protocol<Family: Family<Command: Askable, Notice: Observable>> {}
+
+impl<P: Protocol<Family: Family<Command: Askable, Notice: Observable>>> Observed for P {}
 
 impl Askable for mutex::Command {
     fn asked(what: What) -> Option<Self> {

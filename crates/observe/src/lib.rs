@@ -34,7 +34,7 @@ mod watch;
 
 pub use diagnosis::{Diagnosis, Root, WaitGraph};
 pub use elections::Elections;
-pub use event::{Askable, Event, LossCause, MessageId, Observable, Side, What};
+pub use event::{Askable, Event, LossCause, MessageId, Observable, Observed, Side, What};
 pub use fingerprint::Fingerprint;
 pub use judge::{Judge, JudgeOrdering, MessageNumbers, Report};
 pub use time::Time;

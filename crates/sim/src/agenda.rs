@@ -29,14 +29,16 @@ pub enum Item<C, T> {
     Command { seat: Seat, incarnation: u32, command: C },
     /// A timer runs out, unless it was set anew or cancelled meanwhile. Of those at the same time
     /// the earlier setting goes first.
-    Timer { seat: Seat, timer: T, setting: u64 },
+    Timer { seat: Seat, timer: T, number: u64, is_deadline: bool },
 }
 
-/// The order of what happens at the same time: first faults, then the application, then messages,
-/// then timers. So an answer that takes exactly as long as a timer allows is in time.
+/// The order of what happens at the same time: first faults, then deadlines, then the application,
+/// then messages, then timers. So an answer that takes exactly as long as a timer allows is in time,
+/// and one that takes as long as a deadline allows is too late.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Rank {
     Fault,
+    Deadline,
     Command,
     Message,
     Timer,
@@ -66,7 +68,8 @@ impl<C, T> Agenda<C, T> {
         let (rank, order) = match item {
             Item::Fault(_) => (Rank::Fault, self.pushed),
             Item::Command { .. } => (Rank::Command, self.pushed),
-            Item::Timer { setting, .. } => (Rank::Timer, setting),
+            Item::Timer { number, is_deadline: true, .. } => (Rank::Deadline, number),
+            Item::Timer { number, .. } => (Rank::Timer, number),
         };
         self.commands += usize::from(rank == Rank::Command);
         self.pushed += 1;
@@ -165,7 +168,7 @@ mod tests {
                     let first = twin.pop().map(|Reverse((at, _, order))| (at, order));
                     let popped = agenda.pop().map(|(at, item)| match item {
                         Item::Command { command, .. } => (at, command),
-                        Item::Timer { setting, .. } => (at, setting),
+                        Item::Timer { number, .. } => (at, number),
                         Item::Fault(_) => unreachable!("none was pushed"),
                     });
                     assert_eq!(popped, first);
@@ -180,7 +183,7 @@ mod tests {
                 commands += 1;
                 Item::Command { seat, incarnation: 0, command: order }
             } else {
-                Item::Timer { seat, timer: 0, setting: order }
+                Item::Timer { seat, timer: 0, number: order, is_deadline: false }
             };
             agenda.push(at, item);
             twin.push(Reverse((at, rank, order)));

@@ -1,7 +1,7 @@
 //! A detector has no application to speak of: it is watched for a while.
 
 use conclave_core::Seat;
-use conclave_core::detector::{Command, Detector, Notice};
+use conclave_core::detector::{Command, Detectors, Notice};
 use conclave_observe::Time;
 
 use crate::{Application, Desk};
@@ -19,7 +19,7 @@ impl DetectorApplication {
     }
 }
 
-impl<P: Detector> Application<P> for DetectorApplication {
+impl Application<Detectors> for DetectorApplication {
     fn begin(&mut self, _: &mut Desk<Command>) {}
 
     fn on_notice(&mut self, _: Seat, _: &Notice, _: &mut Desk<Command>) {}

@@ -1,6 +1,6 @@
 //! Who calls elections, and who asks leaders for something.
 
-use conclave_core::election::{Command, Election, Notice};
+use conclave_core::election::{Command, Elections, Notice};
 use conclave_core::{ProcessId, Seat, View};
 use conclave_observe::Time;
 
@@ -108,7 +108,7 @@ impl ElectionApplication {
     }
 }
 
-impl<P: Election> Application<P> for ElectionApplication {
+impl Application<Elections> for ElectionApplication {
     fn begin(&mut self, desk: &mut Desk<Command>) {
         for Call { seat, at } in self.calls.clone() {
             if self.places[seat.index()].is_up {

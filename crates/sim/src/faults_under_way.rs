@@ -1,6 +1,6 @@
 //! A plan of faults while it is carried out.
 
-use conclave_core::{Protocol, Seat};
+use conclave_core::{CommandOf, Protocol, Seat};
 use conclave_observe::Side;
 
 use crate::Setup;
@@ -43,7 +43,7 @@ pub struct Cut {
 impl FaultsUnderWay {
     pub fn plan<P: Protocol>(
         setup: &Setup<'_, P>,
-        agenda: &mut Agenda<P::Command, P::Timer>,
+        agenda: &mut Agenda<CommandOf<P>, P::Timer>,
     ) -> Self {
         let plan = setup.faults;
         let seat = |id| setup.view.seat(id).expect("a plan is checked before it is run");

@@ -43,7 +43,7 @@ pub use fault::{
     UnknownProcess, ids_of,
 };
 pub use network::{Network, ParseNetworkError};
-pub use replay::{Readings, Replay, ReplayError, replay};
+pub use replay::{Clocks, Replay, ReplayError, replay};
 pub use scenario::{ParseScenarioError, Scenario, ScriptedRequest};
 pub use seed::Stream;
 pub use setup::{FiredFault, Limits, Outcome, Recording, Setup};

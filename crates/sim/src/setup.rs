@@ -1,7 +1,6 @@
 //! What decides a run, and what comes of it.
 
-use conclave_core::clock::Timestamp;
-use conclave_core::{ProcessId, Promises, Protocol, View};
+use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
 use conclave_observe::trace::Record;
 use conclave_observe::{Diagnosis, JudgeOrdering, Report, Time};
 
@@ -12,18 +11,16 @@ use crate::{ChannelOrder, FaultPlan, Network};
 pub struct Setup<'a, P: Protocol> {
     /// Who takes part.
     pub view: &'a View,
-    /// What they agreed on.
-    pub config: &'a P::Config,
+    /// By seat: what each knows before it starts.
+    pub configs: &'a [P::Config],
     /// How long messages take.
     pub network: Network,
     /// Whether channels keep the order.
     pub order: ChannelOrder,
     /// What goes wrong; checked against the view.
     pub faults: &'a FaultPlan,
-    /// What logical clocks show first, where it is not 0.
-    pub clocks: &'a [(ProcessId, Timestamp)],
-    /// Who is in from the start.
-    pub holder: Option<ProcessId>,
+    /// By seat: what is known already as the run begins; empty if nothing is.
+    pub openings: &'a [OpeningOf<P>],
     /// Where all randomness comes from.
     pub seed: u64,
     /// When to give up.
@@ -43,15 +40,14 @@ static NO_FAULTS: FaultPlan = FaultPlan::NONE;
 impl<'a, P: Protocol> Setup<'a, P> {
     /// The plainest run: unit network, FIFO channels, no faults, seed 1, nothing recorded, and no
     /// end before its own.
-    pub fn new(view: &'a View, config: &'a P::Config) -> Self {
+    pub fn new(view: &'a View, configs: &'a [P::Config]) -> Self {
         Self {
             view,
-            config,
+            configs,
             network: Network::Unit,
             order: ChannelOrder::Fifo,
             faults: &NO_FAULTS,
-            clocks: &[],
-            holder: None,
+            openings: &[],
             seed: 1,
             limits: Limits::NONE,
             ordering: JudgeOrdering::No,
@@ -59,6 +55,11 @@ impl<'a, P: Protocol> Setup<'a, P> {
             recording: Recording::Nothing,
             check_invariants: cfg!(debug_assertions),
         }
+    }
+
+    /// What is known to that process as the run begins.
+    pub(crate) fn opening(&self, seat: Seat) -> OpeningOf<P> {
+        self.openings.get(seat.index()).cloned().unwrap_or_default()
     }
 }
 

@@ -15,17 +15,25 @@ pub struct Timers<T> {
     settings: u64,
 }
 
-/// When a timer runs out, and the how manieth setting of all that is: of two which run out at the
-/// same time, the one that was set first goes first.
-pub type Due = (Time, u64);
+/// One setting of a timer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Setting {
+    /// When it runs out.
+    pub at: Time,
+    /// Counted over all settings of all processes: of two timers that run out at the same time, the
+    /// one that was set first goes first.
+    pub number: u64,
+    /// Whether it comes before anything else that happens to its process from then on.
+    pub is_deadline: bool,
+}
 
 #[derive(Debug)]
 struct Slot<T> {
     timer: T,
     /// `None` if it was cancelled, and only its entry is left.
-    due: Option<Due>,
+    due: Option<Setting>,
     /// Where its entry is; `None` if it ran out, and its process is paused.
-    entry: Option<Due>,
+    entry: Option<Setting>,
 }
 
 /// What becomes of an entry whose time has come.
@@ -34,7 +42,7 @@ pub enum Entry {
     /// The timer runs out.
     RunsOut,
     /// It was set to a later time since.
-    Moves(Due),
+    Moves(Setting),
     /// It was cancelled, or set to an earlier time, which has an entry of its own.
     IsGone,
 }
@@ -46,9 +54,9 @@ impl<T: Copy + Ord> Timers<T> {
 
     /// Sets a timer, in place of what it was set to before. Gives back the entry that it needs,
     /// if it has none that comes first.
-    pub fn set(&mut self, seat: Seat, timer: T, at: Time) -> Option<Due> {
+    pub fn set(&mut self, seat: Seat, timer: T, at: Time, is_deadline: bool) -> Option<Setting> {
         self.settings += 1;
-        let due = (at, self.settings);
+        let due = Setting { at, number: self.settings, is_deadline };
         let timers = &mut self.by_seat[seat.index()];
         let place = place(timers, timer).unwrap_or_else(|place| {
             timers.insert(place, Slot { timer, due: None, entry: None });
@@ -56,7 +64,7 @@ impl<T: Copy + Ord> Timers<T> {
         });
         let slot = &mut timers[place];
         slot.due = Some(due);
-        if slot.entry.is_some_and(|entry| entry < due) {
+        if slot.entry.is_some_and(|entry| entry < due && entry.is_deadline == is_deadline) {
             return None;
         }
         slot.entry = Some(due);
@@ -64,7 +72,7 @@ impl<T: Copy + Ord> Timers<T> {
     }
 
     /// The entry is the first of all, so its time comes next.
-    pub fn on_entry(&mut self, seat: Seat, timer: T, entry: Due) -> Entry {
+    pub fn on_entry(&mut self, seat: Seat, timer: T, entry: Setting) -> Entry {
         let timers = &mut self.by_seat[seat.index()];
         let Ok(place) = place(timers, timer) else { return Entry::IsGone };
         let slot = &mut timers[place];
@@ -93,9 +101,17 @@ impl<T: Copy + Ord> Timers<T> {
     }
 
     /// Whether it is set, and was not set anew since.
-    pub fn is_set(&self, seat: Seat, timer: T, due: Due) -> bool {
+    pub fn is_set(&self, seat: Seat, timer: T, due: Setting) -> bool {
         let timers = &self.by_seat[seat.index()];
         place(timers, timer).is_ok_and(|place| timers[place].due == Some(due))
+    }
+
+    /// The deadline of that process that is due first, if one is due by then.
+    pub fn first_deadline(&self, seat: Seat, now: Time) -> Option<T> {
+        let set =
+            self.by_seat[seat.index()].iter().filter_map(|slot| Some((slot.due?, slot.timer)));
+        let due = set.filter(|(due, _)| due.is_deadline && due.at <= now);
+        due.min_by_key(|(due, _)| *due).map(|(_, timer)| timer)
     }
 
     /// It ran out, or is not to.
@@ -138,9 +154,9 @@ mod tests {
     #[test]
     fn only_the_last_setting_counts_and_only_until_it_is_unset() {
         let mut timers = Timers::new(2);
-        let first = timers.set(SEAT, 'b', Time(5)).expect("it has no entry yet");
-        let other = timers.set(SEAT, 'a', Time(6)).expect("it has no entry yet");
-        let second = timers.set(SEAT, 'b', Time(4)).expect("its entry is too late");
+        let first = timers.set(SEAT, 'b', Time(5), false).expect("it has no entry yet");
+        let other = timers.set(SEAT, 'a', Time(6), false).expect("it has no entry yet");
+        let second = timers.set(SEAT, 'b', Time(4), false).expect("its entry is too late");
         assert!(!timers.is_set(SEAT, 'b', first), "it was set anew");
         assert!(timers.is_set(SEAT, 'b', second) && timers.is_set(SEAT, 'a', other));
         assert!(!timers.is_set(Seat(0), 'b', second), "that is another's");
@@ -155,19 +171,44 @@ mod tests {
     #[test]
     fn a_timer_that_is_set_to_a_later_time_keeps_its_entry_which_moves_there_when_it_comes() {
         let mut timers = Timers::new(2);
-        let first = timers.set(SEAT, (), Time(5)).expect("it has no entry yet");
-        assert_eq!(timers.set(SEAT, (), Time(7)), None);
+        let first = timers.set(SEAT, (), Time(5), false).expect("it has no entry yet");
+        assert_eq!(timers.set(SEAT, (), Time(7), false), None);
         timers.unset(SEAT, ());
-        assert_eq!(timers.set(SEAT, (), Time(9)), None);
-        assert_eq!(timers.on_entry(SEAT, (), first), Entry::Moves((Time(9), 3)));
-        assert_eq!(timers.on_entry(SEAT, (), (Time(9), 3)), Entry::RunsOut);
+        assert_eq!(timers.set(SEAT, (), Time(9), false), None);
+        let third = Setting { at: Time(9), number: 3, is_deadline: false };
+        assert_eq!(timers.on_entry(SEAT, (), first), Entry::Moves(third));
+        assert_eq!(timers.on_entry(SEAT, (), third), Entry::RunsOut);
+    }
+
+    #[test]
+    fn the_first_deadline_is_the_one_that_was_due_first_and_no_timer_is_one() {
+        let mut timers = Timers::new(2);
+        timers.set(SEAT, 'a', Time(2), false);
+        timers.set(SEAT, 'b', Time(5), true);
+        timers.set(SEAT, 'c', Time(4), true);
+        timers.set(SEAT, 'd', Time(9), true);
+        assert_eq!(timers.first_deadline(SEAT, Time(3)), None);
+        assert_eq!(timers.first_deadline(SEAT, Time(8)), Some('c'));
+        timers.unset(SEAT, 'c');
+        assert_eq!(timers.first_deadline(SEAT, Time(5)), Some('b'));
+        timers.set(SEAT, 'b', Time(5), false);
+        assert_eq!(timers.first_deadline(SEAT, Time(8)), None);
+        assert_eq!(timers.first_deadline(Seat(0), Time(8)), None);
+    }
+
+    #[test]
+    fn a_timer_that_becomes_a_deadline_gets_an_entry_of_its_own() {
+        let mut timers = Timers::new(2);
+        timers.set(SEAT, (), Time(5), false).expect("it has no entry yet");
+        let deadline = timers.set(SEAT, (), Time(5), true).expect("its entry would come too late");
+        assert_eq!(timers.on_entry(SEAT, (), deadline), Entry::RunsOut);
     }
 
     #[test]
     fn a_crash_takes_all_timers_of_that_process_alone() {
         let mut timers = Timers::new(2);
-        let lost = timers.set(SEAT, (), Time(1)).expect("it has no entry yet");
-        let kept = timers.set(Seat(0), (), Time(1)).expect("it has no entry yet");
+        let lost = timers.set(SEAT, (), Time(1), false).expect("it has no entry yet");
+        let kept = timers.set(Seat(0), (), Time(1), false).expect("it has no entry yet");
         timers.unset_all(SEAT);
         assert!(!timers.is_set(SEAT, (), lost) && timers.is_set(Seat(0), (), kept));
         assert!(!timers.is_empty());
@@ -179,7 +220,7 @@ mod tests {
     #[test]
     fn they_run_out_as_if_each_setting_had_an_entry_of_its_own() {
         let mut stream = Stream::new(1, "timers");
-        let (mut timers, mut twin) = (Timers::new(1), BTreeMap::<u64, Due>::new());
+        let (mut timers, mut twin) = (Timers::new(1), BTreeMap::<u64, Setting>::new());
         let mut agenda = BTreeMap::new();
         let (mut now, mut ran_out, mut moved) = (Time(0), 0, 0);
         for _ in 0..20_000 {
@@ -187,8 +228,9 @@ mod tests {
             match stream.below(8) {
                 0..=3 => {
                     let at = Time(now.0 + stream.below(20));
-                    let entry = timers.set(Seat(0), timer, at);
-                    twin.insert(timer, (at, timers.settings));
+                    let entry = timers.set(Seat(0), timer, at, false);
+                    let number = timers.settings;
+                    twin.insert(timer, Setting { at, number, is_deadline: false });
                     if let Some(due) = entry {
                         agenda.insert(due, timer);
                     }
@@ -206,7 +248,7 @@ mod tests {
                             twin.remove(&timer);
                             timers.on_taken(Seat(0), timer);
                             timers.unset(Seat(0), timer);
-                            (now, ran_out) = (due.0, ran_out + 1);
+                            (now, ran_out) = (due.at, ran_out + 1);
                         }
                         Entry::Moves(due) => {
                             agenda.insert(due, timer);

@@ -3,27 +3,27 @@
 use std::fmt;
 use std::str::FromStr;
 
-use conclave_core::mutex::{Command, Mutex, Notice};
-use conclave_core::{ProcessId, Protocol, Seat, View};
+use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::{Family, ProcessId, Seat, View};
 use conclave_observe::Time;
 
 use crate::seed::Stream;
 use crate::{ParseDurationError, ScriptedRequest, parse_duration};
 
-/// The application on top of a protocol: it gives commands and hears notices.
-pub trait Application<P: Protocol> {
+/// The application on top of a protocol of that family: it gives commands and hears notices.
+pub trait Application<F: Family> {
     /// The run begins.
-    fn begin(&mut self, desk: &mut Desk<P::Command>);
+    fn begin(&mut self, desk: &mut Desk<F::Command>);
     /// A process was told something.
-    fn on_notice(&mut self, seat: Seat, notice: &P::Notice, desk: &mut Desk<P::Command>);
+    fn on_notice(&mut self, seat: Seat, notice: &F::Notice, desk: &mut Desk<F::Command>);
     /// A process died, and its application with it.
     fn on_crash(&mut self, seat: Seat);
     /// A process came back, and its application begins anew.
-    fn on_return(&mut self, seat: Seat, desk: &mut Desk<P::Command>);
+    fn on_return(&mut self, seat: Seat, desk: &mut Desk<F::Command>);
     /// Whether [`on_quiet`](Self::on_quiet) is to be called as soon as all is quiet.
     fn awaits_quiet(&self) -> bool;
     /// No call is under way and no message that belongs to one is in flight.
-    fn on_quiet(&mut self, desk: &mut Desk<P::Command>);
+    fn on_quiet(&mut self, desk: &mut Desk<F::Command>);
     /// Whether all that was to be done is done. What comes next comes at that time, if the run goes
     /// on.
     fn is_done(&self, next: Time) -> bool;
@@ -183,7 +183,7 @@ impl MutexApplication {
     }
 }
 
-impl<P: Mutex> Application<P> for MutexApplication {
+impl Application<Locks> for MutexApplication {
     fn begin(&mut self, desk: &mut Desk<Command>) {
         for seat in self.clients.clone() {
             match self.states[seat.index()] {

@@ -1,21 +1,24 @@
-//! The loop: take what happens next, let one process take a step, perform what it wants done.
+//! The loop: take what happens next, and let one process take a step in its surroundings.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use core::time::Duration;
+
 use conclave_core::{
-    Arrival, Effect, Effects, Fence, Input, Message, Phase, Promises, Protocol, Seat, Start,
+    Arrival, CommandOf, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, Promises,
+    Protocol, Seat, Start, View,
 };
 use conclave_observe::trace::Record;
 use conclave_observe::{
-    Diagnosis, Ending, Event, Judge, LossCause, MessageNumbers, Observable, Side, Time, WaitGraph,
-    What,
+    Diagnosis, Ending, Event, Judge, LossCause, MessageId, MessageNumbers, Observable, Observed,
+    Side, Time, WaitGraph, What,
 };
 
 use crate::agenda::{Agenda, Item, Rank};
 use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
 use crate::seed::Stream;
-use crate::timers::{self, Due, Timers};
+use crate::timers::{self, Setting, Timers};
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
 use crate::{Application, Desk, FiredFault, Network, Outcome, Rate, Recording, Setup};
 
@@ -26,8 +29,8 @@ pub fn simulate<P, A>(
     progress: &mut dyn FnMut(u64),
 ) -> Outcome
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    A: Application<P>,
+    P: Observed,
+    A: Application<P::Family>,
 {
     let timed = || TimedWire::new(setup.network, setup.order, setup.view.len(), setup.seed);
     match (setup.recording, setup.network) {
@@ -45,19 +48,27 @@ where
 }
 
 struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
-    setup: &'a Setup<'a, P>,
-    application: A,
-    desk: Desk<P::Command>,
     /// By seat; `None` while it is down.
     processes: Vec<Option<P>>,
+    host: Host<P>,
+    around: Surroundings<'a, P, A, W, RECORDS>,
+}
+
+/// All that is around the processes: what they do, they do to this.
+struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
+    setup: &'a Setup<'a, P>,
+    /// Who takes the step that is under way.
+    seat: Seat,
+    application: A,
+    desk: Desk<CommandOf<P>>,
     /// By seat: what waits for the end of its pause; `None` while it is not paused.
     paused: Vec<Option<VecDeque<Held<P>>>>,
     /// By seat: how often it has started, so that what was meant for an earlier life is not done.
     incarnations: Vec<u32>,
     wire: W,
-    /// Messages to oneself: they take no time, and come before anything else.
-    to_self: VecDeque<Flight<P::Message>>,
-    agenda: Agenda<P::Command, P::Timer>,
+    /// The numbers of what the process said to itself in the step that is under way.
+    own: VecDeque<MessageId>,
+    agenda: Agenda<CommandOf<P>, P::Timer>,
     /// By seat: what it persisted last, which no crash loses.
     stored: Vec<Option<P::Stored>>,
     /// By seat: how fast its clock runs.
@@ -65,7 +76,6 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     /// Where the time of a timer is drawn from, if it has a range.
     timer_stream: Stream,
     timers: Timers<P::Timer>,
-    out: Effects<P>,
     numbers: MessageNumbers,
     watch: Watch<RECORDS>,
     faults: FaultsUnderWay,
@@ -78,13 +88,15 @@ struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     watches_elections: bool,
     /// Whether an application was told something that the judge may have had enough of.
     has_news: bool,
+    /// Whether the rules that fire belong to the event that was recorded last.
+    is_explained: bool,
 }
 
 /// Something that arrived during a pause.
 enum Held<P: Protocol> {
     Message(Flight<P::Message>),
-    Command { incarnation: u32, command: P::Command },
-    Timer { timer: P::Timer, due: Due },
+    Command { incarnation: u32, command: CommandOf<P> },
+    Timer { timer: P::Timer, setting: Setting },
 }
 
 /// The judge and the recorder, which is there or not once and for all, so that a run which is not
@@ -97,38 +109,16 @@ struct Watch<const RECORDS: bool> {
 
 impl<'a, P, A, W, const RECORDS: bool> World<'a, P, A, W, RECORDS>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    A: Application<P>,
+    P: Observed,
+    A: Application<P::Family>,
     W: Wire<P::Message>,
 {
     fn new(setup: &'a Setup<'a, P>, application: A, wire: W) -> Self {
         let members = setup.view.len();
-        let judge =
-            Judge::new(setup.view.members(), P::Message::KINDS, setup.ordering, setup.promises);
-        let mut agenda = Agenda::new();
         Self {
-            setup,
-            application,
-            desk: Desk { now: Time::ZERO, orders: Vec::new() },
             processes: Vec::with_capacity(members),
-            paused: (0..members).map(|_| None).collect(),
-            incarnations: vec![0; members],
-            wire,
-            to_self: VecDeque::new(),
-            stored: vec![None; members],
-            rates: setup.faults.rates(setup.view),
-            timer_stream: Stream::new(setup.seed, "timers"),
-            timers: Timers::new(members),
-            out: if RECORDS { Effects::explained() } else { Effects::new() },
-            numbers: MessageNumbers::default(),
-            watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
-            faults: FaultsUnderWay::plan(setup, &mut agenda),
-            agenda,
-            calls_in_flight: 0,
-            events: 0,
-            has_pauses: !setup.faults.pauses.is_empty(),
-            watches_elections: matches!(setup.promises, Promises::Election { .. }),
-            has_news: false,
+            host: if RECORDS { Host::explained() } else { Host::new() },
+            around: Surroundings::new(setup, application, wire),
         }
     }
 
@@ -138,110 +128,318 @@ where
             if let Some(ending) = self.step() {
                 break ending;
             }
-            if self.events.is_multiple_of(1 << 20) {
-                progress(self.watch.judge.entries());
+            if self.around.events.is_multiple_of(1 << 20) {
+                progress(self.around.watch.judge.entries());
             }
         };
         self.finish(ending)
     }
 
     fn begin(&mut self) {
-        for seat in (0..self.setup.view.len()).map(Seat::at) {
+        let setup = self.around.setup;
+        for seat in (0..setup.view.len()).map(Seat::at) {
             self.processes.push(None);
-            if let Some(label) = self.faults.dead(seat) {
-                self.faults.fired[label] += 1;
-                self.watch.event(seat, What::Crashed);
-                self.application.on_crash(seat);
+            if let Some(label) = self.around.faults.dead(seat) {
+                self.around.faults.fired[label] += 1;
+                self.around.watch.event(seat, What::Crashed);
+                self.around.application.on_crash(seat);
                 continue;
             }
-            self.processes[seat.index()] = Some(self.start(seat, Arrival::Founding));
-            self.perform(seat);
+            self.start(seat, Arrival::Founding);
         }
-        if let Some(holder) = self.setup.holder.and_then(|id| self.setup.view.seat(id)) {
-            self.watch.event(holder, What::Entered { fence: Fence::default() });
+        for seat in (0..setup.view.len()).map(Seat::at) {
+            let notice = P::Family::told_at_first(&setup.opening(seat), setup.view.at(seat));
+            if let Some(what) = notice.and_then(|notice| notice.what(setup.view)) {
+                self.around.watch.event(seat, what);
+            }
         }
-        self.application.begin(&mut self.desk);
-        self.take_orders();
+        self.around.application.begin(&mut self.around.desk);
+        self.around.take_orders();
     }
 
-    fn start(&mut self, seat: Seat, arrival: Arrival) -> P {
-        self.out.set_now(self.rates[seat.index()].clock_at(self.watch.now));
-        let me = self.setup.view.at(seat);
-        let clock = self.setup.clocks.iter().find(|(id, _)| *id == me);
-        let start = Start {
-            me,
-            view: self.setup.view,
-            holder: self.setup.holder.filter(|_| arrival == Arrival::Founding),
-            clock: clock.map(|&(_, time)| time).unwrap_or_default(),
-            arrival,
-            stored: self.stored[seat.index()].as_ref(),
-            config: self.setup.config,
+    fn start(&mut self, seat: Seat, arrival: Arrival) {
+        let setup = self.around.setup;
+        let (me, config) = (setup.view.at(seat), &setup.configs[seat.index()]);
+        let stored = self.around.stored[seat.index()].clone();
+        let start = match arrival {
+            Arrival::Founding => {
+                Start { opening: setup.opening(seat), ..Start::founding(me, setup.view, config) }
+            }
+            Arrival::Returning => Start::returning(me, setup.view, config, stored.as_ref()),
         };
-        let process = P::start(start, &mut self.out);
+        self.around.seat = seat;
         // A founder starts before there is anything to explain.
-        let rules = self.out.take_rules();
-        if RECORDS
-            && arrival == Arrival::Returning
-            && let Some(record) = self.watch.records.last_mut()
-        {
-            record.rules = rules.into_iter().map(Cow::Borrowed).collect();
-        }
-        process
+        self.around.is_explained = RECORDS && arrival == Arrival::Returning;
+        let process = self.host.start(start, &mut self.around);
+        self.around.is_explained = RECORDS;
+        self.processes[seat.index()] = Some(process);
     }
 
     /// Lets the next thing happen; says how the run ended if nothing more is to come of it.
     #[inline]
     fn step(&mut self) -> Option<Ending> {
-        if !self.to_self.is_empty() {
-            self.take_from_self();
+        let (mut at, mut due) = self.around.next();
+        if matches!(due, Some(Rank::Timer | Rank::Deadline)) && !self.around.does_timer_run_out() {
             return None;
         }
-        let (mut at, mut due) = self.next();
-        if due == Some(Rank::Timer) && !self.does_timer_run_out() {
-            return None;
-        }
-        if self.calls_in_flight == 0 {
-            let watches = self.watches_elections && !self.is_anyone_paused();
+        if self.around.calls_in_flight == 0 {
+            let around = &mut self.around;
+            let watches = around.watches_elections && !around.is_anyone_paused();
             if watches
-                && self.watch.judge.on_quiet(self.watch.now)
-                && self.watch.judge.has_seen_enough()
+                && around.watch.judge.on_quiet(around.watch.now)
+                && around.watch.judge.has_seen_enough()
             {
                 return Some(Ending::Stopped);
             }
-            if self.application.is_done(at) && !self.is_anyone_paused() {
+            if around.application.is_done(at) && !around.is_anyone_paused() {
                 return Some(Ending::Finished);
             }
-            if self.application.awaits_quiet() {
-                self.application.on_quiet(self.desk.at(self.watch.now));
-                self.take_orders();
-                (at, due) = self.next();
+            if around.application.awaits_quiet() {
+                around.application.on_quiet(around.desk.at(around.watch.now));
+                around.take_orders();
+                (at, due) = around.next();
             }
         }
-        self.events += 1;
-        if at > self.setup.limits.time || self.events > self.setup.limits.events {
+        self.around.events += 1;
+        let limits = self.around.setup.limits;
+        if at > limits.time || self.around.events > limits.events {
             let is_over = at == Time::NEVER;
             return Some(if is_over { Ending::Quiet } else { Ending::BudgetSpent });
         }
-        if self.watch.judge.faults() > 0 && self.is_patience_lost(at) {
+        if self.around.watch.judge.faults() > 0 && self.around.is_patience_lost(at) {
             return Some(Ending::PatienceLost);
         }
         if let Some(rank) = due {
-            if rank == Rank::Fault && self.is_deadlocked() {
+            if rank == Rank::Fault && self.around.is_deadlocked() {
                 return Some(Ending::Quiet);
             }
-            self.watch.now = at;
+            self.around.watch.now = at;
             self.do_due();
         } else {
-            self.watch.now = at;
-            if let Some(flight) = self.wire.receive() {
-                self.calls_in_flight -= u64::from(is_call(&flight.message));
+            self.around.watch.now = at;
+            if let Some(flight) = self.around.wire.receive() {
+                self.around.calls_in_flight -= u64::from(is_call(&flight.message));
                 self.arrive(flight);
             }
         }
-        if std::mem::take(&mut self.has_news) && self.watch.judge.has_seen_enough() {
-            return Some(Ending::Stopped);
+        let has_news = core::mem::take(&mut self.around.has_news);
+        (has_news && self.around.watch.judge.has_seen_enough()).then_some(Ending::Stopped)
+    }
+
+    fn do_due(&mut self) {
+        match self.around.agenda.pop() {
+            Some((_, Item::Command { seat, incarnation, command })) => {
+                self.command(seat, incarnation, command);
+            }
+            Some((at, Item::Timer { seat, timer, number, is_deadline })) => {
+                self.around.timers.on_taken(seat, timer);
+                self.timer(seat, timer, Setting { at, number, is_deadline });
+            }
+            Some((_, Item::Fault(number))) => self.fault(self.around.faults.actions[number]),
+            None => {}
         }
-        None
+    }
+
+    fn command(&mut self, seat: Seat, incarnation: u32, command: CommandOf<P>) {
+        let around = &mut self.around;
+        if incarnation != around.incarnations[seat.index()] {
+            return;
+        }
+        if let Some(held) = &mut around.paused[seat.index()] {
+            held.push_back(Held::Command { incarnation, command });
+            return;
+        }
+        if let Some(what) = command.what(around.setup.view) {
+            around.watch.event(seat, what);
+        }
+        self.take(seat, Input::Command(command));
+    }
+
+    fn timer(&mut self, seat: Seat, timer: P::Timer, setting: Setting) {
+        let around = &mut self.around;
+        if !around.timers.is_set(seat, timer, setting) {
+            return;
+        }
+        if let Some(held) = &mut around.paused[seat.index()] {
+            held.push_back(Held::Timer { timer, setting });
+            return;
+        }
+        self.run_out(seat, timer);
+    }
+
+    fn run_out(&mut self, seat: Seat, timer: P::Timer) {
+        self.around.timers.unset(seat, timer);
+        let name = || Some(format!("{timer:?}"));
+        self.around.watch.event_with(seat, What::TimerFired, name);
+        self.take(seat, Input::Timer(timer));
+    }
+
+    /// A message reaches the door of its receiver.
+    #[inline(always)]
+    fn arrive(&mut self, flight: Flight<P::Message>) {
+        let around = &mut self.around;
+        if around.faults.touch_messages
+            && let Some(label) = around.faults.cut_between(flight.from, flight.to)
+        {
+            around.faults.fired[label] += 1;
+            around.lose(&flight, LossCause::Partition);
+            return;
+        }
+        if around.has_pauses
+            && let Some(held) = &mut around.paused[flight.to.index()]
+        {
+            held.push_back(Held::Message(flight));
+            return;
+        }
+        self.deliver(flight);
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, flight: Flight<P::Message>) {
+        let Flight { id: message, from, to, message: content } = flight;
+        if self.processes[to.index()].is_none() {
+            let flight = Flight { id: message, from, to, message: content };
+            return self.around.lose(&flight, LossCause::ReceiverDown);
+        }
+        let kind = content.kind();
+        let text = || Some(format!("{content:?}"));
+        self.around.watch.event_with(to, What::Received { message, from, kind }, text);
+        let from = self.around.setup.view.at(from);
+        self.take(to, Input::Message { from, message: content });
+    }
+
+    /// The one place where a process takes an input. The event that it answers was seen just before.
+    #[inline(always)]
+    fn take(&mut self, seat: Seat, input: Input<P>) {
+        let Some(process) = &mut self.processes[seat.index()] else { return };
+        self.around.seat = seat;
+        self.host.take(process, input, &mut self.around);
+    }
+
+    fn fault(&mut self, action: Action) {
+        let around = &mut self.around;
+        match action {
+            Action::Crash { seat, label } => {
+                around.faults.fired[label] += 1;
+                around.watch.event(seat, What::Crashed);
+                self.processes[seat.index()] = None;
+                around.lose_held(seat);
+                around.incarnations[seat.index()] += 1;
+                around.timers.unset_all(seat);
+                around.application.on_crash(seat);
+            }
+            Action::Return { seat, label, same } => {
+                around.faults.fired[label] += 1;
+                around.watch.event(seat, if same { What::Returned } else { What::Replaced });
+                if !same {
+                    around.stored[seat.index()] = None;
+                }
+                self.start(seat, Arrival::Returning);
+                let around = &mut self.around;
+                around.application.on_return(seat, around.desk.at(around.watch.now));
+                around.take_orders();
+            }
+            Action::Pause { seat, label } if self.processes[seat.index()].is_some() => {
+                around.faults.fired[label] += 1;
+                around.watch.event(seat, What::Paused);
+                around.paused[seat.index()] = Some(VecDeque::new());
+            }
+            Action::Resume { seat } => self.resume(seat),
+            Action::Cut { partition, label } => around.cut(partition, label),
+            Action::Heal { partition } => around.heal(partition),
+            Action::Pause { .. } => {}
+        }
+    }
+
+    /// What arrived during the pause is taken in now, in the order in which it came; but a deadline
+    /// that is due comes before all of it.
+    fn resume(&mut self, seat: Seat) {
+        let Some(held) = self.around.paused[seat.index()].take() else { return };
+        self.around.watch.event(seat, What::Resumed);
+        // Its application was paused as well: what it wanted meanwhile it only asks for now.
+        let (late, held): (VecDeque<_>, VecDeque<_>) =
+            held.into_iter().partition(|held| matches!(held, Held::Command { .. }));
+        for held in held.into_iter().chain(late) {
+            self.take_deadlines(seat);
+            match held {
+                Held::Message(flight) => self.deliver(flight),
+                Held::Command { incarnation, command } => self.command(seat, incarnation, command),
+                Held::Timer { timer, setting } => self.timer(seat, timer, setting),
+            }
+        }
+    }
+
+    fn take_deadlines(&mut self, seat: Seat) {
+        while let Some(timer) = self.around.timers.first_deadline(seat, self.around.watch.now) {
+            self.run_out(seat, timer);
+        }
+    }
+
+    fn finish(mut self, ending: Ending) -> Outcome {
+        // Of a run that was merely cut off, those who wait are not to be explained.
+        let is_stuck = matches!(ending, Ending::Quiet | Ending::PatienceLost);
+        let someone_waits = self.around.watch.judge.waiting() > 0;
+        let diagnosis = (is_stuck && someone_waits).then(|| self.diagnose()).flatten();
+        let around = self.around;
+        let faults = around.setup.faults.labels().into_iter().zip(&around.faults.fired);
+        Outcome {
+            report: around.watch.judge.finish(ending),
+            faults: faults.map(|(label, &count)| FiredFault { label, count }).collect(),
+            diagnosis,
+            records: around.watch.records,
+            events: around.events,
+        }
+    }
+
+    /// Asks everybody whom it waits for, and follows that to its root.
+    fn diagnose(&mut self) -> Option<Diagnosis> {
+        let view = self.around.setup.view;
+        let waits_for =
+            |process: &P| process.waits_for().into_iter().filter_map(|id| view.seat(id)).collect();
+        let edges = self.processes.iter().map(|it| it.as_ref().map(waits_for).unwrap_or_default());
+        let diagnosis = WaitGraph::new(edges.collect()).diagnose(&self.around.watch.judge)?;
+        for (waiter, whom) in diagnosis.edges() {
+            self.around.watch.event(waiter, What::WaitsFor { whom });
+        }
+        Some(diagnosis)
+    }
+}
+
+impl<'a, P, A, W, const RECORDS: bool> Surroundings<'a, P, A, W, RECORDS>
+where
+    P: Observed,
+    A: Application<P::Family>,
+    W: Wire<P::Message>,
+{
+    fn new(setup: &'a Setup<'a, P>, application: A, wire: W) -> Self {
+        let members = setup.view.len();
+        let judge =
+            Judge::new(setup.view.members(), P::Message::KINDS, setup.ordering, setup.promises);
+        let mut agenda = Agenda::new();
+        Self {
+            setup,
+            seat: Seat(0),
+            application,
+            desk: Desk { now: Time::ZERO, orders: Vec::new() },
+            paused: (0..members).map(|_| None).collect(),
+            incarnations: vec![0; members],
+            wire,
+            own: VecDeque::new(),
+            stored: vec![None; members],
+            rates: setup.faults.rates(setup.view),
+            timer_stream: Stream::new(setup.seed, "timers"),
+            timers: Timers::new(members),
+            numbers: MessageNumbers::default(),
+            watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
+            faults: FaultsUnderWay::plan(setup, &mut agenda),
+            agenda,
+            calls_in_flight: 0,
+            events: 0,
+            has_pauses: !setup.faults.pauses.is_empty(),
+            watches_elections: matches!(setup.promises, Promises::Election { .. }),
+            has_news: false,
+            is_explained: false,
+        }
     }
 
     /// When something happens next; and what, if it is due and is not a message.
@@ -251,13 +449,6 @@ where
         let (due_at, rank) = self.agenda.next();
         let is_due = (due_at, rank) < (arrives_at, Rank::Message);
         (arrives_at.min(due_at), is_due.then_some(rank))
-    }
-
-    #[inline(never)]
-    fn take_from_self(&mut self) {
-        if let Some(flight) = self.to_self.pop_front() {
-            self.deliver(flight);
-        }
     }
 
     /// Whether only faults that have not begun could still change anything: a deadlock that came
@@ -278,171 +469,28 @@ where
         self.has_pauses && self.paused.iter().any(Option::is_some)
     }
 
-    fn do_due(&mut self) {
-        match self.agenda.pop() {
-            Some((_, Item::Command { seat, incarnation, command })) => {
-                self.command(seat, incarnation, command);
-            }
-            Some((at, Item::Timer { seat, timer, setting })) => {
-                self.timers.on_taken(seat, timer);
-                self.timer(seat, timer, (at, setting));
-            }
-            Some((_, Item::Fault(number))) => self.fault(self.faults.actions[number]),
-            None => {}
-        }
-    }
-
-    fn command(&mut self, seat: Seat, incarnation: u32, command: P::Command) {
-        if incarnation != self.incarnations[seat.index()] {
-            return;
-        }
-        if let Some(held) = &mut self.paused[seat.index()] {
-            held.push_back(Held::Command { incarnation, command });
-            return;
-        }
-        if let Some(what) = command.what(self.setup.view) {
-            self.watch.event(seat, what);
-        }
-        self.process_input(seat, Input::Command(command));
-    }
-
     /// Whether the first entry of the agenda is a timer that is still set to that time. If it is
     /// not, the entry goes: that was no event, and no time has passed.
     #[inline(never)]
     fn does_timer_run_out(&mut self) -> bool {
-        let Some((at, &Item::Timer { seat, timer, setting })) = self.agenda.first() else {
+        let Some((at, &Item::Timer { seat, timer, number, is_deadline })) = self.agenda.first()
+        else {
             return true;
         };
-        let becomes = self.timers.on_entry(seat, timer, (at, setting));
+        let becomes = self.timers.on_entry(seat, timer, Setting { at, number, is_deadline });
         if becomes == timers::Entry::RunsOut {
             return true;
         }
         self.agenda.pop();
-        if let timers::Entry::Moves((at, setting)) = becomes {
-            self.agenda.push(at, Item::Timer { seat, timer, setting });
+        if let timers::Entry::Moves(setting) = becomes {
+            self.enter(seat, timer, setting);
         }
         false
     }
 
-    fn timer(&mut self, seat: Seat, timer: P::Timer, due: Due) {
-        if !self.timers.is_set(seat, timer, due) {
-            return;
-        }
-        if let Some(held) = &mut self.paused[seat.index()] {
-            held.push_back(Held::Timer { timer, due });
-            return;
-        }
-        self.timers.unset(seat, timer);
-        self.watch.event_with(seat, What::TimerFired, || Some(format!("{timer:?}")));
-        self.process_input(seat, Input::Timer(timer));
-    }
-
-    /// A message reaches the door of its receiver.
-    #[inline(always)]
-    fn arrive(&mut self, flight: Flight<P::Message>) {
-        if self.faults.touch_messages
-            && let Some(label) = self.faults.cut_between(flight.from, flight.to)
-        {
-            self.faults.fired[label] += 1;
-            self.lose(&flight, LossCause::Partition);
-            return;
-        }
-        if self.has_pauses
-            && let Some(held) = &mut self.paused[flight.to.index()]
-        {
-            held.push_back(Held::Message(flight));
-            return;
-        }
-        self.deliver(flight);
-    }
-
-    #[inline(always)]
-    fn deliver(&mut self, flight: Flight<P::Message>) {
-        let Flight { id: message, from, to, message: content } = flight;
-        if self.processes[to.index()].is_none() {
-            let flight = Flight { id: message, from, to, message: content };
-            return self.lose(&flight, LossCause::ReceiverDown);
-        }
-        let kind = content.kind();
-        let text = || Some(format!("{content:?}"));
-        self.watch.event_with(to, What::Received { message, from, kind }, text);
-        let from = self.setup.view.at(from);
-        self.process_input(to, Input::Message { from, message: content });
-    }
-
-    /// The one place where a protocol takes a step. The event that it answers was seen just before.
-    #[inline(always)]
-    fn process_input(&mut self, seat: Seat, input: Input<P>) {
-        let Some(process) = &mut self.processes[seat.index()] else { return };
-        self.out.set_now(self.rates[seat.index()].clock_at(self.watch.now));
-        process.on(input, &mut self.out);
-        if self.setup.check_invariants
-            && let Err(broken) = process.invariants()
-        {
-            let (id, now) = (self.setup.view.at(seat), self.watch.now);
-            panic!("invariant broken at process {id}, time {now}: {broken}\n{process:#?}");
-        }
-        if RECORDS && let Some(record) = self.watch.records.last_mut() {
-            record.rules = self.out.take_rules().into_iter().map(Cow::Borrowed).collect();
-        }
-        if !self.out.is_empty() {
-            self.perform(seat);
-        }
-    }
-
-    /// Performs all effects of a step, in order.
-    #[inline(never)]
-    fn perform(&mut self, seat: Seat) {
-        // A multicast is one transmission, however many copies leave this process.
-        let mut is_transmitted = false;
-        while let Some(effect) = self.out.pop() {
-            match effect {
-                Effect::Send { to, message, continues } => {
-                    let Some(to) = self.setup.view.seat(to) else { continue };
-                    is_transmitted &= continues;
-                    self.send(seat, to, message, is_transmitted);
-                    is_transmitted |= to != seat;
-                }
-                Effect::Notify(notice) => {
-                    self.has_news = true;
-                    if let Some(what) = notice.what(self.setup.view) {
-                        self.watch.event(seat, what);
-                    }
-                    self.application.on_notice(seat, &notice, self.desk.at(self.watch.now));
-                    self.take_orders();
-                }
-                Effect::SetTimer { timer, after, at_most } => {
-                    self.set_timer(seat, timer, Time::of(after), Time::of(at_most));
-                }
-                Effect::CancelTimer(timer) => self.timers.unset(seat, timer),
-                Effect::Persist(stored) => self.stored[seat.index()] = Some(stored),
-            }
-        }
-    }
-
-    /// Its own clock runs it out, so a fast clock does so early.
-    fn set_timer(&mut self, seat: Seat, timer: P::Timer, after: Time, at_most: Time) {
-        let after = if after < at_most { self.timer_stream.between(after, at_most) } else { after };
-        let after = self.rates[seat.index()].real(after);
-        if let Some((at, setting)) = self.timers.set(seat, timer, self.watch.now + after) {
-            self.agenda.push(at, Item::Timer { seat, timer, setting });
-        }
-    }
-
-    #[inline(always)]
-    fn send(&mut self, from: Seat, to: Seat, message: P::Message, copy: bool) {
-        let (id, kind) = (self.numbers.next_id(), message.kind());
-        let text = || Some(format!("{message:?}"));
-        self.watch.event_with(from, What::Sent { message: id, to, kind, copy }, text);
-        self.watch.judge.on_content(&message);
-        let flight = Flight { id, from, to, message };
-        if from == to {
-            self.to_self.push_back(flight);
-        } else if self.faults.touch_messages {
-            self.send_faultily(flight);
-        } else {
-            self.launch(flight);
-        }
+    fn enter(&mut self, seat: Seat, timer: P::Timer, setting: Setting) {
+        let Setting { at, number, is_deadline } = setting;
+        self.agenda.push(at, Item::Timer { seat, timer, number, is_deadline });
     }
 
     #[inline]
@@ -473,60 +521,6 @@ where
     fn lose(&mut self, flight: &Flight<P::Message>, cause: LossCause) {
         let what = What::Lost { message: flight.id, to: flight.to, cause };
         self.watch.event(flight.from, what);
-    }
-
-    fn fault(&mut self, action: Action) {
-        match action {
-            Action::Crash { seat, label } => {
-                self.faults.fired[label] += 1;
-                self.watch.event(seat, What::Crashed);
-                self.processes[seat.index()] = None;
-                self.lose_held(seat);
-                self.incarnations[seat.index()] += 1;
-                self.timers.unset_all(seat);
-                self.application.on_crash(seat);
-            }
-            Action::Return { seat, label, same } => {
-                self.faults.fired[label] += 1;
-                self.watch.event(seat, if same { What::Returned } else { What::Replaced });
-                if !same {
-                    self.stored[seat.index()] = None;
-                }
-                let process = self.start(seat, Arrival::Returning);
-                self.processes[seat.index()] = Some(process);
-                self.perform(seat);
-                self.application.on_return(seat, self.desk.at(self.watch.now));
-                self.take_orders();
-            }
-            Action::Pause { seat, label } if self.processes[seat.index()].is_some() => {
-                self.faults.fired[label] += 1;
-                self.watch.event(seat, What::Paused);
-                self.paused[seat.index()] = Some(VecDeque::new());
-            }
-            Action::Resume { seat } => self.resume(seat),
-            Action::Cut { partition, label } => self.cut(partition, label),
-            Action::Heal { partition } => self.heal(partition),
-            Action::Pause { .. } => {}
-        }
-    }
-
-    /// What arrived during the pause is taken in now, in the order in which it came.
-    fn resume(&mut self, seat: Seat) {
-        let Some(held) = self.paused[seat.index()].take() else { return };
-        self.watch.event(seat, What::Resumed);
-        // Its application was paused as well: what it wanted meanwhile it only asks for now.
-        let (late, held): (VecDeque<_>, VecDeque<_>) =
-            held.into_iter().partition(|held| matches!(held, Held::Command { .. }));
-        for held in held.into_iter().chain(late) {
-            match held {
-                Held::Message(flight) => self.deliver(flight),
-                Held::Command { incarnation, command } => self.command(seat, incarnation, command),
-                Held::Timer { timer, due } => self.timer(seat, timer, due),
-            }
-            while !self.to_self.is_empty() {
-                self.take_from_self();
-            }
-        }
     }
 
     /// What a paused process had not taken in when it died is lost with it.
@@ -567,38 +561,106 @@ where
             self.agenda.push(at, Item::Command { seat, incarnation, command });
         }
     }
+}
 
-    fn finish(mut self, ending: Ending) -> Outcome {
-        // Of a run that was merely cut off, those who wait are not to be explained.
-        let is_stuck = matches!(ending, Ending::Quiet | Ending::PatienceLost);
-        let diagnosis =
-            (is_stuck && self.watch.judge.waiting() > 0).then(|| self.diagnose()).flatten();
-        let faults = self.setup.faults.labels().into_iter().zip(&self.faults.fired);
-        Outcome {
-            report: self.watch.judge.finish(ending),
-            faults: faults.map(|(label, &count)| FiredFault { label, count }).collect(),
-            diagnosis,
-            records: self.watch.records,
-            events: self.events,
+impl<P, A, W, const RECORDS: bool> Environment<P> for Surroundings<'_, P, A, W, RECORDS>
+where
+    P: Observed,
+    A: Application<P::Family>,
+    W: Wire<P::Message>,
+{
+    #[inline(always)]
+    fn view(&self) -> &View {
+        self.setup.view
+    }
+
+    #[inline(always)]
+    fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    fn reading(&self) -> Option<Duration> {
+        let clock = self.rates[self.seat.index()].clock_at(self.watch.now);
+        Some(Duration::from_nanos(clock))
+    }
+
+    #[inline(always)]
+    fn stepped(&mut self, process: &P, rules: Vec<&'static str>) {
+        if self.setup.check_invariants
+            && let Err(broken) = process.invariants()
+        {
+            let (id, now) = (self.setup.view.at(self.seat), self.watch.now);
+            panic!("invariant broken at process {id}, time {now}: {broken}\n{process:#?}");
+        }
+        if RECORDS
+            && self.is_explained
+            && let Some(record) = self.watch.records.last_mut()
+        {
+            record.rules = rules.into_iter().map(Cow::Borrowed).collect();
         }
     }
 
-    /// Asks everybody whom it waits for, and follows that to its root.
-    fn diagnose(&mut self) -> Option<Diagnosis> {
-        let waits_for = |process: &P| {
-            let whom = process.waits_for();
-            whom.into_iter().filter_map(|id| self.setup.view.seat(id)).collect()
-        };
-        let edges = self
-            .processes
-            .iter()
-            .map(|it| it.as_ref().map(waits_for).unwrap_or_default())
-            .collect();
-        let diagnosis = WaitGraph::new(edges).diagnose(&self.watch.judge)?;
-        for (waiter, whom) in diagnosis.edges() {
-            self.watch.event(waiter, What::WaitsFor { whom });
+    #[inline(always)]
+    fn send(&mut self, to: Seat, message: P::Message, copy: bool) {
+        let (from, id, kind) = (self.seat, self.numbers.next_id(), message.kind());
+        let text = || Some(format!("{message:?}"));
+        self.watch.event_with(from, What::Sent { message: id, to, kind, copy }, text);
+        self.watch.judge.on_content(&message);
+        let flight = Flight { id, from, to, message };
+        if self.faults.touch_messages {
+            self.send_faultily(flight);
+        } else {
+            self.launch(flight);
         }
-        Some(diagnosis)
+    }
+
+    #[inline(never)]
+    fn send_own(&mut self, message: &P::Message, copy: bool) {
+        let (to, id, kind) = (self.seat, self.numbers.next_id(), message.kind());
+        let text = || Some(format!("{message:?}"));
+        self.watch.event_with(to, What::Sent { message: id, to, kind, copy }, text);
+        self.watch.judge.on_content(message);
+        self.own.push_back(id);
+    }
+
+    #[inline(never)]
+    fn take_own(&mut self, message: &P::Message) {
+        let Some(id) = self.own.pop_front() else { return };
+        let (from, kind) = (self.seat, message.kind());
+        let text = || Some(format!("{message:?}"));
+        self.watch.event_with(from, What::Received { message: id, from, kind }, text);
+    }
+
+    fn notify(&mut self, notice: NoticeOf<P>) {
+        self.has_news = true;
+        if let Some(what) = notice.what(self.setup.view) {
+            self.watch.event(self.seat, what);
+        }
+        self.application.on_notice(self.seat, &notice, self.desk.at(self.watch.now));
+        self.take_orders();
+    }
+
+    /// Its own clock runs it out, so a fast clock does so early.
+    fn set_timer(&mut self, timer: P::Timer, due: Due) {
+        let (after, is_deadline) = match due {
+            Due::Within { after, at_most } if after < at_most => {
+                (self.timer_stream.between(Time::of(after), Time::of(at_most)), false)
+            }
+            Due::Within { after, .. } => (Time::of(after), false),
+            Due::Deadline(after) => (Time::of(after), true),
+        };
+        let at = self.watch.now + self.rates[self.seat.index()].real(after);
+        if let Some(setting) = self.timers.set(self.seat, timer, at, is_deadline) {
+            self.enter(self.seat, timer, setting);
+        }
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.timers.unset(self.seat, timer);
+    }
+
+    fn persist(&mut self, stored: P::Stored) {
+        self.stored[self.seat.index()] = Some(stored);
     }
 }
 

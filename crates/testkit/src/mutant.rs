@@ -6,9 +6,8 @@
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::time::Duration;
 
-use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Renaming, Start};
+use conclave_core::{Effect, Effects, Input, Lift, ProcessId, Protocol, Renaming, Start, Symmetry};
 
 /// A process in the hands of somebody who tampers with it. It is not asked for its own invariants:
 /// what it does to others must give it away.
@@ -21,7 +20,7 @@ pub struct Mutant<P, H> {
 /// Who tampers with a process, and how; by default it is left alone.
 pub trait Tamper<P: Protocol>: Clone + Send + Sync {
     /// Makes the first state.
-    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
+    fn start(&self, start: Start<'_, P>, out: &mut Effects<P>) -> P {
         P::start(start, out)
     }
 
@@ -30,9 +29,9 @@ pub trait Tamper<P: Protocol>: Clone + Send + Sync {
         process.on(input, out);
     }
 
-    /// Renames it.
-    fn renamed(&self, process: &P, names: &Renaming) -> Option<P> {
-        process.renamed(names)
+    /// Renames it, as the process says that it is renamed.
+    fn renamed(&self, process: &P, symmetry: &dyn Symmetry<P>, names: &Renaming) -> P {
+        symmetry.process(process, names)
     }
 }
 
@@ -57,12 +56,12 @@ pub struct Anybody<P>(Arc<dyn Tampers<P>>);
 
 /// As [`Tamper`], of whom the type is not known.
 trait Tampers<P: Protocol>: Send + Sync {
-    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P;
+    fn start(&self, start: Start<'_, P>, out: &mut Effects<P>) -> P;
     fn on(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
 }
 
 impl<P: Protocol, T: Tamper<P>> Tampers<P> for T {
-    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
+    fn start(&self, start: Start<'_, P>, out: &mut Effects<P>) -> P {
         Tamper::start(self, start, out)
     }
 
@@ -78,7 +77,7 @@ impl<P> Clone for Anybody<P> {
 }
 
 impl<P: Protocol> Tamper<P> for Anybody<P> {
-    fn start(&self, start: Start<'_, P::Config, P::Stored>, out: &mut Effects<P>) -> P {
+    fn start(&self, start: Start<'_, P>, out: &mut Effects<P>) -> P {
         self.0.start(start, out)
     }
 
@@ -120,21 +119,22 @@ impl<T> Debug for Hands<T> {
     }
 }
 
-impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
+impl<P: Protocol, T: Tamper<P> + 'static> Protocol for Mutant<P, Hands<T>> {
+    type Family = P::Family;
     type Config = (P::Config, Hands<T>);
-    type Command = P::Command;
     type Message = P::Message;
     type Timer = P::Timer;
-    type Notice = P::Notice;
     type Stored = P::Stored;
+    type Word = P::Word;
 
-    fn start(start: Start<'_, Self::Config, P::Stored>, out: &mut Effects<Self>) -> Self {
-        let Start { me, view, holder, clock, arrival, stored, config: (config, hands) } = start;
+    const READS_CLOCK: bool = P::READS_CLOCK;
+
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
+        let (config, hands) = start.config;
         let mut inner = out.inner();
-        let start = Start { me, view, holder, clock, arrival, stored, config };
-        let process = hands.0.start(start, &mut inner);
-        out.take_rules_of(&mut inner);
-        put(inner.drain(), out);
+        let part = Start { stored: start.stored, ..start.part(config, start.opening.clone()) };
+        let process = hands.0.start(part, &mut inner);
+        pass_on(&mut inner, out);
         Self { process, hands: hands.clone() }
     }
 
@@ -143,47 +143,73 @@ impl<P: Protocol, T: Tamper<P>> Protocol for Mutant<P, Hands<T>> {
             Input::Command(command) => Input::Command(command),
             Input::Message { from, message } => Input::Message { from, message },
             Input::Timer(timer) => Input::Timer(timer),
-            Input::Detector(word) => Input::Detector(word),
+            Input::Word(word) => Input::Word(word),
+            Input::Reading(now) => Input::Reading(now),
         };
         let mut inner = out.inner();
         self.hands.0.on(&mut self.process, input, &mut inner);
-        out.take_rules_of(&mut inner);
-        put(inner.drain(), out);
+        pass_on(&mut inner, out);
     }
 
-    fn term(&self) -> u64 {
-        self.process.term()
+    fn epoch(&self) -> u64 {
+        self.process.epoch()
     }
 
     fn waits_for(&self) -> Vec<ProcessId> {
         self.process.waits_for()
     }
 
-    fn renamed(&self, names: &Renaming) -> Option<Self> {
-        Some(Self {
-            process: self.hands.0.renamed(&self.process, names)?,
-            hands: self.hands.clone(),
-        })
-    }
-
-    fn renamed_timer(timer: P::Timer, names: &Renaming) -> P::Timer {
-        P::renamed_timer(timer, names)
-    }
-
-    fn renamed_stored(stored: &P::Stored, names: &Renaming) -> P::Stored {
-        P::renamed_stored(stored, names)
+    fn symmetry() -> Option<&'static dyn Symmetry<Self>> {
+        P::symmetry().map(|_| &Alike as &dyn Symmetry<Self>)
     }
 }
 
-/// What a process does about an input, if its clock stands still.
+/// Mutants are renamed as what they are mutants of, unless whoever tampers does it otherwise.
+struct Alike;
+
+impl<P: Protocol, T: Tamper<P> + 'static> Symmetry<Mutant<P, Hands<T>>> for Alike {
+    fn process(&self, mutant: &Mutant<P, Hands<T>>, names: &Renaming) -> Mutant<P, Hands<T>> {
+        let process = mutant.hands.0.renamed(&mutant.process, of::<P>(), names);
+        Mutant { process, hands: mutant.hands.clone() }
+    }
+
+    fn message(&self, message: &P::Message, names: &Renaming) -> P::Message {
+        of::<P>().message(message, names)
+    }
+
+    fn timer(&self, timer: P::Timer, names: &Renaming) -> P::Timer {
+        of::<P>().timer(timer, names)
+    }
+
+    fn stored(&self, stored: &P::Stored, names: &Renaming) -> P::Stored {
+        of::<P>().stored(stored, names)
+    }
+}
+
+fn of<P: Protocol>() -> &'static dyn Symmetry<P> {
+    P::symmetry().expect("a mutant has a symmetry only if its process has one")
+}
+
+/// Does what a process wants done, as it is.
+fn pass_on<P, T>(inner: &mut Effects<P>, out: &mut Effects<Mutant<P, Hands<T>>>)
+where
+    P: Protocol,
+    T: Tamper<P> + 'static,
+{
+    out.lift(
+        inner,
+        Lift {
+            send: |to, message| Some((to, message)),
+            timer: |timer| timer,
+            stored: Some,
+            notice: |notice, out: &mut Effects<Mutant<P, Hands<T>>>| out.notify(notice),
+        },
+    );
+}
+
+/// What a process does about an input.
 pub fn step<P: Protocol>(process: &mut P, input: Input<P>) -> Vec<Effect<P>> {
-    step_at(Duration::ZERO, process, input)
-}
-
-/// What a process does about an input when its clock shows that.
-pub fn step_at<P: Protocol>(now: Duration, process: &mut P, input: Input<P>) -> Vec<Effect<P>> {
     let mut out = Effects::new();
-    out.set_now(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
     process.on(input, &mut out);
     out.drain().collect()
 }
@@ -194,29 +220,13 @@ fn step_within<P: Protocol>(
     input: Input<P>,
     out: &mut Effects<P>,
 ) -> Vec<Effect<P>> {
-    let mut inner = out.inner();
-    process.on(input, &mut inner);
-    out.take_rules_of(&mut inner);
-    inner.drain().collect()
+    process.on(input, out);
+    out.drain().collect()
 }
 
 /// Does it after all.
-pub fn put<P, Q>(effects: impl IntoIterator<Item = Effect<P>>, out: &mut Effects<Q>)
-where
-    P: Protocol,
-    Q: Protocol<Message = P::Message, Timer = P::Timer, Notice = P::Notice, Stored = P::Stored>,
-{
-    for effect in effects {
-        match effect {
-            Effect::Send { to, message, .. } => out.send(to, message),
-            Effect::Notify(notice) => out.notify(notice),
-            Effect::SetTimer { timer, after, at_most } => {
-                out.set_timer_within(timer, after..=at_most);
-            }
-            Effect::CancelTimer(timer) => out.cancel_timer(timer),
-            Effect::Persist(stored) => out.persist(stored),
-        }
-    }
+pub fn put<P: Protocol>(effects: impl IntoIterator<Item = Effect<P>>, out: &mut Effects<P>) {
+    effects.into_iter().for_each(|effect| out.push(effect));
 }
 
 /// Every message it gets is tampered with.

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use conclave_core::mutex::{Command, Mutex, Notice};
-use conclave_core::{Effect, Effects, Fence, Input, ProcessId, Protocol, Seat, Start, View};
+use conclave_core::{Due, Environment, Fence, Host, Input, ProcessId, Seat, Start, View};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -185,50 +185,21 @@ impl Peer {
         P: Mutex<Message: Serialize + DeserializeOwned + Send + 'static>,
     {
         let (sender, events) = channel();
-        let mut peers = self.mesh::<P::Message>(view, &sender);
-        let mut out = Effects::new();
-        let mut process = P::start(Start::founding(self.me, view, config), &mut out);
-        let mut wish = Wish { entries_left: entries, inside: None };
-        let mut timers = BTreeMap::new();
-        let (mut to_self, mut inputs) = (VecDeque::new(), VecDeque::new());
+        let peers = self.mesh::<P::Message>(view, &sender);
+        let wish = Wish { entries_left: entries, inside: None };
+        let seat = view.seat(self.me).expect("a peer is a member");
+        let (timers, inputs) = (BTreeMap::new(), VecDeque::new());
+        let directory = &self.directory;
+        let mut around = Surroundings::<P> { view, seat, peers, wish, directory, timers, inputs };
+        let mut host = Host::new();
+        let mut process = host.start(Start::founding(self.me, view, config), &mut around);
         if entries > 0 {
-            inputs.push_back(Input::Command(Command::Enter));
+            around.inputs.push_back(Input::Command(Command::Enter));
         } else {
             println!("done");
         }
-        loop {
-            for effect in out.drain() {
-                match effect {
-                    Effect::Send { to, message, .. } if to == self.me => {
-                        to_self.push_back(Input::Message { from: to, message });
-                    }
-                    Effect::Send { to, message, .. } => {
-                        let seat = view.seat(to).expect("messages go to members");
-                        let line = serde_json::to_string(&message).expect("messages are plain");
-                        let peer = peers[seat.index()].as_mut().expect("it is not myself");
-                        // A peer goes only when it is told to stop, after all are done; what was
-                        // still on its way to it, such as a token that never rests, is lost.
-                        let _ = writeln!(peer, "{line}");
-                    }
-                    Effect::Notify(notice) => {
-                        inputs.extend(wish.on_notice::<P>(notice, self.me, &self.directory));
-                    }
-                    Effect::SetTimer { timer, after, .. } => {
-                        timers.insert(timer, Instant::now() + after);
-                    }
-                    Effect::CancelTimer(timer) => drop(timers.remove(&timer)),
-                    // Nobody comes back here, so nothing is ever asked for again.
-                    Effect::Persist(_) => {}
-                }
-            }
-            let input = match to_self.pop_front().or_else(|| inputs.pop_front()) {
-                Some(input) => input,
-                None => match next_input::<P>(&events, &mut timers) {
-                    Some(input) => input,
-                    None => return,
-                },
-            };
-            process.on(input, &mut out);
+        while let Some(input) = around.next_input(&events) {
+            host.take(&mut process, input, &mut around);
         }
     }
 
@@ -280,22 +251,96 @@ fn read_messages<M: DeserializeOwned>(stream: TcpStream, sender: &Sender<Event<M
     }
 }
 
-/// The next message or timer; `None` when the parent says stop.
-fn next_input<P: Protocol>(
-    events: &Receiver<Event<P::Message>>,
-    timers: &mut BTreeMap<P::Timer, Instant>,
-) -> Option<Input<P>> {
-    let due = timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at));
-    let patience = due.map_or(SILENCE_MAX, |(_, at)| at.saturating_duration_since(Instant::now()));
-    match (events.recv_timeout(patience), due) {
-        (Ok(Event::Message { from, message }), _) => Some(Input::Message { from, message }),
-        (Ok(Event::Stop), _) => None,
-        (Err(RecvTimeoutError::Timeout), Some((timer, _))) => {
-            timers.remove(&timer);
-            Some(Input::Timer(timer))
+/// The world of one member.
+struct Surroundings<'a, P: Mutex> {
+    view: &'a View,
+    seat: Seat,
+    /// By seat; none to itself.
+    peers: Vec<Option<TcpStream>>,
+    wish: Wish,
+    directory: &'a Path,
+    timers: BTreeMap<P::Timer, Setting>,
+    /// What the application asks for next.
+    inputs: VecDeque<Input<P>>,
+}
+
+struct Setting {
+    at: Instant,
+    is_deadline: bool,
+}
+
+impl<P: Mutex<Message: Serialize>> Surroundings<'_, P> {
+    /// The next input: a deadline that is due, before what the application asks for, and that before
+    /// messages and timers. `None` when the parent says stop.
+    fn next_input(&mut self, events: &Receiver<Event<P::Message>>) -> Option<Input<P>> {
+        let now = Instant::now();
+        let deadlines = self.timers.iter().filter(|(_, set)| set.is_deadline && set.at <= now);
+        if let Some((&timer, _)) = deadlines.min_by_key(|(_, set)| set.at) {
+            self.timers.remove(&timer);
+            return Some(Input::Timer(timer));
         }
-        (Err(_), _) => panic!("nothing happened for a minute"),
+        if let Some(input) = self.inputs.pop_front() {
+            return Some(input);
+        }
+        let due = self.timers.iter().min_by_key(|(_, set)| set.at);
+        let due = due.map(|(&timer, set)| (timer, set.at));
+        let patience = due.map_or(SILENCE_MAX, |(_, at)| at.saturating_duration_since(now));
+        match (events.recv_timeout(patience), due) {
+            (Ok(Event::Message { from, message }), _) => Some(Input::Message { from, message }),
+            (Ok(Event::Stop), _) => None,
+            (Err(RecvTimeoutError::Timeout), Some((timer, _))) => {
+                self.timers.remove(&timer);
+                Some(Input::Timer(timer))
+            }
+            (Err(_), _) => panic!("nothing happened for a minute"),
+        }
     }
+}
+
+impl<P: Mutex<Message: Serialize>> Environment<P> for Surroundings<'_, P> {
+    fn view(&self) -> &View {
+        self.view
+    }
+
+    fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    fn stepped(&mut self, process: &P, _: Vec<&'static str>) {
+        assert_eq!(process.invariants(), Ok(()));
+    }
+
+    fn send(&mut self, to: Seat, message: P::Message, _: bool) {
+        let line = serde_json::to_string(&message).expect("messages are plain");
+        let peer = self.peers[to.index()].as_mut().expect("it is not myself");
+        // A peer goes only when it is told to stop, after all are done; what was still on its way
+        // to it, such as a token that never rests, is lost.
+        let _ = writeln!(peer, "{line}");
+    }
+
+    fn send_own(&mut self, _: &P::Message, _: bool) {}
+
+    fn take_own(&mut self, _: &P::Message) {}
+
+    fn notify(&mut self, notice: Notice) {
+        let me = self.view.at(self.seat);
+        self.inputs.extend(self.wish.on_notice::<P>(notice, me, self.directory));
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, due: Due) {
+        let (after, is_deadline) = match due {
+            Due::Within { after, .. } => (after, false),
+            Due::Deadline(after) => (after, true),
+        };
+        self.timers.insert(timer, Setting { at: Instant::now() + after, is_deadline });
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.timers.remove(&timer);
+    }
+
+    // Nobody comes back here, so nothing is ever asked for again.
+    fn persist(&mut self, _: P::Stored) {}
 }
 
 /// What the application still wants.

@@ -2,12 +2,12 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use conclave_core::{DuplicateId, Kind, ProcessId, Promises, Seat, View};
 
 use super::{Bounds, Cost, Remark, Setting, Timing, all};
-use crate::mutex::central;
 use crate::quorum::{Construction, VotingSets, VotingSetsError};
 
 /// An algorithm, or a variant of one.
@@ -76,6 +76,10 @@ impl Needs {
         clocks_percent: None,
     };
 }
+
+/// The name of the one more process that some algorithms need, a coordinator or a store; it is not
+/// counted in N.
+pub const SERVER: ProcessId = ProcessId(0);
 
 /// Who takes part in a run of an algorithm, and how they vote.
 #[derive(Clone, Debug)]
@@ -148,10 +152,10 @@ impl Entry {
         if !self.needs.coordinator {
             return Ok(clients.clone());
         }
-        if clients.seat(central::COORDINATOR).is_some() {
-            return Err(SeatingError::CoordinatorTaken(central::COORDINATOR));
+        if clients.seat(SERVER).is_some() {
+            return Err(SeatingError::CoordinatorTaken(SERVER));
         }
-        Ok(View::new([central::COORDINATOR].into_iter().chain(clients.members().iter().copied()))?)
+        Ok(View::new([SERVER].into_iter().chain(clients.members().iter().copied()))?)
     }
 
     /// The seats of those who ask for the lock, in such a view.
@@ -161,6 +165,17 @@ impl Entry {
 }
 
 impl Seating<'_> {
+    /// The same for everybody, by seat.
+    pub fn all<C: Clone>(&self, config: C) -> Vec<C> {
+        vec![config; self.view.len()]
+    }
+
+    /// One for the [server](SERVER) and one for all others, by seat.
+    pub fn roles<C: Clone>(&self, server: C, other: C) -> Vec<C> {
+        let role = |&id: &ProcessId| if id == SERVER { server.clone() } else { other.clone() };
+        self.view.members().iter().map(role).collect()
+    }
+
     /// The voting sets.
     pub fn voting_sets(&self) -> Result<VotingSets, SeatingError> {
         Ok(VotingSets::build(self.construction, self.view)?)

@@ -29,9 +29,10 @@
 
 use core::time::Duration;
 
-use conclave_core::detector::{Command, Notice};
+use conclave_core::detector::{Detectors, Notice};
 use conclave_core::{
-    Effects, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, SeatSet, Start, View,
+    Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet, Start,
+    Symmetry, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting, Timing};
@@ -115,14 +116,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Heartbeat {
+    type Family = Detectors;
     type Config = Config;
-    type Command = Command;
     type Message = Message;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Config>, out: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let process = Self {
             me: start.me,
             view: start.view.clone(),
@@ -142,17 +143,26 @@ impl Protocol for Heartbeat {
             Input::Timer(Timer::Silence(other)) => self.suspect(other, out),
             Input::Message { from, message: Message::Beat } => self.hear_of(from, out),
             Input::Command(command) => match command {},
-            Input::Detector(_) => out.rule("has no use for this"),
+            Input::Word(word) => match word {},
+            Input::Reading(_) => {}
         }
     }
 
-    /// All are interchangeable: each beats to all others, and each silence has a timer of its own.
-    fn renamed(&self, names: &Renaming) -> Option<Self> {
-        let (me, suspects) = (names.id(self.me), names.set(&self.suspects));
-        Some(Self { me, view: self.view.clone(), config: self.config, suspects })
+    fn symmetry() -> Option<&'static dyn Symmetry<Self>> {
+        Some(&Alike)
+    }
+}
+
+/// All are interchangeable: each beats to all others, and each silence has a timer of its own.
+struct Alike;
+
+impl Symmetry<Heartbeat> for Alike {
+    fn process(&self, process: &Heartbeat, names: &Renaming) -> Heartbeat {
+        let (me, suspects) = (names.id(process.me), names.set(&process.suspects));
+        Heartbeat { me, suspects, ..process.clone() }
     }
 
-    fn renamed_timer(timer: Timer, names: &Renaming) -> Timer {
+    fn timer(&self, timer: Timer, names: &Renaming) -> Timer {
         match timer {
             Timer::Beat => Timer::Beat,
             Timer::Silence(other) => Timer::Silence(names.id(other)),
@@ -258,7 +268,6 @@ mod tests {
         assert!(process.ignores(Input::Message { from: ProcessId(9), message: Beat }));
         assert!(process.ignores(Input::Message { from: ProcessId(2), message: Beat }));
         assert!(process.ignores(Input::Timer(Silence(ProcessId(9)))));
-        assert!(process.ignores(Input::Detector(Notice::Suspects(ProcessId(1)))));
     }
 
     #[test]

@@ -34,8 +34,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::detector::{Command, Notice};
-use conclave_core::{Effects, Input, Kind, KindIndex, ProcessId, Protocol, Start, View};
+use conclave_core::detector::{Detectors, Notice};
+use conclave_core::{Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View};
 
 use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting, Timing};
 
@@ -73,6 +73,8 @@ pub struct Phi {
     me: ProcessId,
     view: View,
     config: Config,
+    /// What its clock showed last.
+    now: Duration,
     /// What is known of each member, by seat; its own row is never used.
     peers: Vec<Peer>,
 }
@@ -167,19 +169,22 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Phi {
+    type Family = Detectors;
     type Config = Config;
-    type Command = Command;
     type Message = Message;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Config>, out: &mut Effects<Self>) -> Self {
+    const READS_CLOCK: bool = true;
+
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let (view, config) = (start.view.clone(), *start.config);
         let intervals = Intervals::default();
         let allowed = intervals.allow(&config);
         let peer = Peer { heard_at: None, allowed, is_suspect: false, intervals };
-        let process = Self { me: start.me, config, peers: vec![peer; view.len()], view };
+        let (peers, now) = (vec![peer; view.len()], Duration::ZERO);
+        let process = Self { me: start.me, view, config, now, peers };
         process.beat(out);
         for other in process.view.others(process.me) {
             out.set_timer(Timer::Silence(other), Duration::from_nanos(allowed));
@@ -193,7 +198,8 @@ impl Protocol for Phi {
             Input::Timer(Timer::Silence(other)) => self.suspect(other, out),
             Input::Message { from, message: Message::Beat } => self.hear_of(from, out),
             Input::Command(command) => match command {},
-            Input::Detector(_) => out.rule("has no use for this"),
+            Input::Word(word) => match word {},
+            Input::Reading(now) => self.now = now,
         }
     }
 
@@ -239,8 +245,8 @@ impl Phi {
         } else {
             out.rule("hears a beat: it learns how long they take");
         }
-        if let Some(heard_at) = peer.heard_at.replace(out.now()) {
-            let interval = out.now().saturating_sub(heard_at);
+        if let Some(heard_at) = peer.heard_at.replace(self.now) {
+            let interval = self.now.saturating_sub(heard_at);
             peer.intervals.learn(nanos(interval).min(peer.allowed.saturating_mul(2)));
         }
         peer.allowed = peer.intervals.allow(&self.config);
@@ -421,6 +427,5 @@ mod tests {
         assert!(process.ignores(Input::Message { from: ProcessId(9), message: Beat }));
         assert!(process.ignores(Input::Message { from: ProcessId(2), message: Beat }));
         assert!(process.ignores(Input::Timer(Silence(ProcessId(9)))));
-        assert!(process.ignores(Input::Detector(Notice::Suspects(ProcessId(1)))));
     }
 }

@@ -9,8 +9,8 @@
 
 use alloc::vec::Vec;
 
-use conclave_core::detector::Detector;
-use conclave_core::{Effect, Effects, Input, Kind, KindIndex, ProcessId, Protocol, Start};
+use conclave_core::detector::{self, Detector};
+use conclave_core::{Effects, Input, Kind, KindIndex, Lift, NoWord, ProcessId, Protocol, Start};
 
 /// What processes say to each other: the protocol's messages, and the detector's.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -75,23 +75,28 @@ impl<P: conclave_core::Message, D: conclave_core::Message> conclave_core::Messag
     }
 }
 
-impl<P: Protocol, D: Detector<Stored = ()>> Protocol for With<P, D> {
+impl<P, D> Protocol for With<P, D>
+where
+    P: Protocol<Word = detector::Notice>,
+    D: Detector<Stored = (), Word = NoWord>,
+{
+    type Family = P::Family;
     type Config = (P::Config, D::Config);
-    type Command = P::Command;
     type Message = Message<P::Message, D::Message>;
     type Timer = Timer<P::Timer, D::Timer>;
-    type Notice = P::Notice;
     type Stored = P::Stored;
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Self::Config, P::Stored>, out: &mut Effects<Self>) -> Self {
-        let Start { me, view, holder, clock, arrival, stored, config: (config, detectors) } = start;
+    const READS_CLOCK: bool = P::READS_CLOCK || D::READS_CLOCK;
+
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
+        let (config, detectors) = start.config;
         let mut of_protocol = out.inner();
-        let start = Start { me, view, holder, clock, arrival, stored, config };
-        let protocol = P::start(start, &mut of_protocol);
+        let part = Start { stored: start.stored, ..start.part(config, start.opening.clone()) };
+        let protocol = P::start(part, &mut of_protocol);
         pass_on(&mut of_protocol, out);
         let mut of_detector = out.inner();
-        let start = Start { me, view, holder, clock, arrival, stored: None, config: detectors };
-        let detector = D::start(start, &mut of_detector);
+        let detector = D::start(start.part(detectors, ()), &mut of_detector);
         let mut both = Self { protocol, detector };
         both.carry_out(&mut of_detector, out);
         both
@@ -109,7 +114,15 @@ impl<P: Protocol, D: Detector<Stored = ()>> Protocol for With<P, D> {
             }
             Input::Timer(Timer::Protocol(timer)) => self.tell(Input::Timer(timer), out),
             Input::Timer(Timer::Detector(timer)) => self.tell_detector(Input::Timer(timer), out),
-            Input::Detector(word) => self.tell(Input::Detector(word), out),
+            Input::Word(word) => match word {},
+            Input::Reading(now) => {
+                if P::READS_CLOCK {
+                    self.tell(Input::Reading(now), out);
+                }
+                if D::READS_CLOCK {
+                    self.tell_detector(Input::Reading(now), out);
+                }
+            }
         }
     }
 
@@ -123,7 +136,11 @@ impl<P: Protocol, D: Detector<Stored = ()>> Protocol for With<P, D> {
     }
 }
 
-impl<P: Protocol, D: Detector<Stored = ()>> With<P, D> {
+impl<P, D> With<P, D>
+where
+    P: Protocol<Word = detector::Notice>,
+    D: Detector<Stored = (), Word = NoWord>,
+{
     fn tell(&mut self, input: Input<P>, out: &mut Effects<Self>) {
         let mut inner = out.inner();
         self.protocol.on(input, &mut inner);
@@ -138,44 +155,33 @@ impl<P: Protocol, D: Detector<Stored = ()>> With<P, D> {
 
     /// Does what the detector wants done; what it has to say, it says to the protocol.
     fn carry_out(&mut self, inner: &mut Effects<D>, out: &mut Effects<Self>) {
-        out.take_rules_of(inner);
-        for effect in inner.drain() {
-            match effect {
-                Effect::Notify(word) => self.tell(Input::Detector(word), out),
-                Effect::Send { to, message, continues } => {
-                    let message = Message::Detector(message);
-                    out.push(Effect::Send { to, message, continues });
-                }
-                Effect::SetTimer { timer, after, at_most } => {
-                    let timer = Timer::Detector(timer);
-                    out.push(Effect::SetTimer { timer, after, at_most });
-                }
-                Effect::CancelTimer(timer) => out.cancel_timer(Timer::Detector(timer)),
-                Effect::Persist(()) => {}
-            }
-        }
+        out.lift(
+            inner,
+            Lift {
+                send: |to, message| Some((to, Message::Detector(message))),
+                timer: Timer::Detector,
+                stored: |()| None,
+                notice: |word, out: &mut Effects<Self>| self.tell(Input::Word(word), out),
+            },
+        );
     }
 }
 
 /// Does what the protocol wants done.
-fn pass_on<P: Protocol, D: Detector<Stored = ()>>(
-    inner: &mut Effects<P>,
-    out: &mut Effects<With<P, D>>,
-) {
-    out.take_rules_of(inner);
-    for effect in inner.drain() {
-        out.push(match effect {
-            Effect::Notify(notice) => Effect::Notify(notice),
-            Effect::Send { to, message, continues } => {
-                Effect::Send { to, message: Message::Protocol(message), continues }
-            }
-            Effect::SetTimer { timer, after, at_most } => {
-                Effect::SetTimer { timer: Timer::Protocol(timer), after, at_most }
-            }
-            Effect::CancelTimer(timer) => Effect::CancelTimer(Timer::Protocol(timer)),
-            Effect::Persist(stored) => Effect::Persist(stored),
-        });
-    }
+fn pass_on<P, D>(inner: &mut Effects<P>, out: &mut Effects<With<P, D>>)
+where
+    P: Protocol<Word = detector::Notice>,
+    D: Detector<Stored = (), Word = NoWord>,
+{
+    out.lift(
+        inner,
+        Lift {
+            send: |to, message| Some((to, Message::Protocol(message))),
+            timer: Timer::Protocol,
+            stored: Some,
+            notice: |notice, out: &mut Effects<With<P, D>>| out.notify(notice),
+        },
+    );
 }
 
 #[cfg(test)]
@@ -183,14 +189,22 @@ mod tests {
     use alloc::vec;
     use core::time::Duration;
 
-    use conclave_core::{Message as _, View, detector};
+    use conclave_core::{Due, Effect, Family, Message as _, View};
 
     use super::*;
     use crate::detector::{Heartbeat, heartbeat};
 
     /// Says what it hears of the detector, and greets all others when it is asked to.
     #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-    struct Parrot(View, ProcessId);
+    struct Parrot(View, ProcessId, Duration);
+
+    enum Parrots {}
+
+    impl Family for Parrots {
+        type Command = ();
+        type Notice = (detector::Notice, Duration);
+        type Opening = ();
+    }
 
     #[derive(Clone, PartialEq, Eq, Hash, Debug)]
     struct Hello;
@@ -203,26 +217,29 @@ mod tests {
     }
 
     impl Protocol for Parrot {
+        type Family = Parrots;
         type Config = ();
-        type Command = ();
         type Message = Hello;
         type Timer = u8;
-        type Notice = (detector::Notice, Duration);
         type Stored = u8;
+        type Word = detector::Notice;
 
-        fn start(start: Start<'_, (), u8>, out: &mut Effects<Self>) -> Self {
+        const READS_CLOCK: bool = true;
+
+        fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
             out.rule("starts");
             out.persist(start.stored.map_or(1, |times| times + 1));
-            Self(start.view.clone(), start.me)
+            Self(start.view.clone(), start.me, Duration::ZERO)
         }
 
         fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
             match input {
                 Input::Command(()) => out.multicast(self.0.others(self.1), &Hello),
-                Input::Detector(word) => {
+                Input::Word(word) => {
                     out.rule("repeats it");
-                    out.notify((word, out.now()));
+                    out.notify((word, self.2));
                 }
+                Input::Reading(now) => self.2 = now,
                 Input::Message { .. } => out.set_timer(7, Duration::from_millis(2)),
                 Input::Timer(timer) => out.cancel_timer(timer),
             }
@@ -272,7 +289,7 @@ mod tests {
         let (mut both, mut out) = started(None);
         out.drain().for_each(drop);
         out.take_rules();
-        out.set_now(11_000_000);
+        both.on(Input::Reading(Duration::from_millis(11)), &mut out);
         let silence = heartbeat::Timer::Silence(ProcessId(3));
         let said = step(&mut both, Input::Timer(Timer::Detector(silence)), &mut out);
         let word = detector::Notice::Suspects(ProcessId(3));
@@ -296,7 +313,7 @@ mod tests {
         let greeted = step(&mut both, Input::Command(()), &mut out);
         assert_eq!(greeted, [sent(ProcessId(2), false), sent(ProcessId(3), true)]);
         let (from, two) = (ProcessId(2), Duration::from_millis(2));
-        let set = Effect::SetTimer { timer: Timer::Protocol(7), after: two, at_most: two };
+        let set = Effect::SetTimer { timer: Timer::Protocol(7), due: Due::at(two) };
         let heard = Input::Message { from, message: hello.clone() };
         assert_eq!(step(&mut both, heard, &mut out), [set]);
         let cancelled = vec![Effect::CancelTimer(Timer::Protocol(7))];

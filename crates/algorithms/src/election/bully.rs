@@ -67,8 +67,10 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::election::{Command, Notice, Term};
-use conclave_core::{Arrival, Effects, Input, Kind, KindIndex, ProcessId, Protocol, Start, View};
+use conclave_core::election::{Command, Elections, Notice, Term};
+use conclave_core::{
+    Arrival, Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View,
+};
 
 use crate::catalogue::{
     Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark, Setting, Timing,
@@ -222,14 +224,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Bully {
+    type Family = Elections;
     type Config = Config;
-    type Command = Command;
     type Message = Message;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Config>, out: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let largest = start.view.members().iter().copied().max();
         let mut process = Self {
             me: start.me,

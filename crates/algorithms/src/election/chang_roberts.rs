@@ -41,8 +41,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::election::{Command, Notice, Term};
-use conclave_core::{Effects, Input, Kind, KindIndex, ProcessId, Protocol, Start};
+use conclave_core::election::{Command, Elections, Notice, Term};
+use conclave_core::{Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start};
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark, Size};
 
@@ -195,14 +195,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for ChangRoberts {
+    type Family = Elections;
     type Config = Variant;
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Variant>, _: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         Self {
             me: start.me,
             predecessor: start.view.predecessor(start.me),

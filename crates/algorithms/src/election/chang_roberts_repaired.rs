@@ -43,9 +43,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use conclave_core::election::{Command, Notice};
+use conclave_core::election::{Command, Elections, Notice};
 use conclave_core::{
-    Arrival, Effect, Effects, Input, Kind, KindIndex, ProcessId, Protocol, Seat, Start, View,
+    Arrival, Effects, Input, Kind, KindIndex, Lift, ProcessId, Protocol, Seat, Start, View,
     detector,
 };
 
@@ -160,15 +160,15 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Repaired {
+    type Family = Elections;
     type Config = ();
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     /// Its own row.
     type Stored = u32;
+    type Word = detector::Notice;
 
-    fn start(start: Start<'_, (), u32>, out: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let (me, view) = (start.me, start.view.clone());
         let plain = Start::founding(me, &view, &chang_roberts::Variant::Plain);
         let ring = ChangRoberts::start(plain, &mut out.inner());
@@ -195,9 +195,9 @@ impl Protocol for Repaired {
                 out.rule("learns who died and who is back");
                 self.learn(&roll, out);
             }
-            Input::Detector(detector::Notice::Suspects(id)) => self.note(id, false, out),
-            Input::Detector(detector::Notice::Trusts(id)) => self.note(id, true, out),
-            Input::Timer(()) => out.rule("has no use for this"),
+            Input::Word(detector::Notice::Suspects(id)) => self.note(id, false, out),
+            Input::Word(detector::Notice::Trusts(id)) => self.note(id, true, out),
+            Input::Timer(()) | Input::Reading(_) => out.rule("has no use for this"),
         }
     }
 
@@ -296,28 +296,28 @@ impl Repaired {
 
     /// Does what the ring wants done. What is no news to the application is not told again.
     fn carry_out(&mut self, inner: &mut Effects<ChangRoberts>, out: &mut Effects<Self>) {
-        out.take_rules_of(inner);
-        for effect in inner.drain() {
-            match effect {
-                Effect::Send { to, message, continues } => {
-                    let message = Message::Ring(self.roll.clone(), message);
-                    out.push(Effect::Send { to, message, continues });
-                }
-                Effect::Notify(Notice::Electing) if self.takes_part => {}
-                Effect::Notify(Notice::Elected { leader, term }) => {
-                    let is_news = self.takes_part || self.leader != Some(leader);
-                    (self.takes_part, self.leader) = (false, Some(leader));
+        let Self { roll, takes_part, leader, .. } = self;
+        out.lift(
+            inner,
+            Lift {
+                send: |to, message| Some((to, Message::Ring(roll.clone(), message))),
+                timer: |()| (),
+                stored: |()| None,
+                notice: |notice, out: &mut Effects<Self>| {
+                    let is_news = match notice {
+                        Notice::Electing => !core::mem::replace(takes_part, true),
+                        Notice::Elected { leader: elected, .. } => {
+                            let took_part = core::mem::take(takes_part);
+                            leader.replace(elected) != Some(elected) || took_part
+                        }
+                        _ => true,
+                    };
                     if is_news {
-                        out.notify(Notice::Elected { leader, term });
+                        out.notify(notice);
                     }
-                }
-                Effect::Notify(notice) => {
-                    self.takes_part |= notice == Notice::Electing;
-                    out.notify(notice);
-                }
-                Effect::SetTimer { .. } | Effect::CancelTimer(()) | Effect::Persist(()) => {}
-            }
-        }
+                },
+            },
+        );
     }
 }
 
@@ -492,8 +492,8 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_ignored() {
         let process = process(2);
-        assert!(process.ignores(Input::Detector(Suspects(ProcessId(9)))));
-        assert!(process.ignores(Input::Detector(Suspects(ProcessId(2)))), "it lives");
-        assert!(process.ignores(Input::Detector(Trusts(ProcessId(3)))), "it did so before");
+        assert!(process.ignores(Input::Word(Suspects(ProcessId(9)))));
+        assert!(process.ignores(Input::Word(Suspects(ProcessId(2)))), "it lives");
+        assert!(process.ignores(Input::Word(Trusts(ProcessId(3)))), "it did so before");
     }
 }

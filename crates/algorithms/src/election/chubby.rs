@@ -26,10 +26,10 @@
 //! **Cost.** A lone candidate: N-1 vote requests, N-1 votes, N-1 announcements. It is the master
 //! after one round, 2 delays, and all know after 3. Renewals are upkeep, 2(N-1) per round.
 //!
-//! **Time.** Leases and promises are timers. Besides, a master compares two readings of its own
-//! clock at every step: a process that was stopped and goes on takes in what waited for it in the
-//! order in which it came, and a request that waited before the timer must not be answered by a
-//! lease that is long over.
+//! **Time.** Promises are timers, and leases are [deadlines](Effects::set_deadline): a process that
+//! was stopped and goes on takes in what waited for it in the order in which it came, and a request
+//! that waited must not be answered by a lease that is long over. So the end of a lease comes in
+//! before anything else that waits.
 //!
 //! **Why there is one master per term.** A server votes once per term, and persists the vote before
 //! it sends it. A candidate votes for itself, in a term above all that it has seen, and persists
@@ -68,9 +68,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::election::{Command, Notice, Term, Version};
+use conclave_core::election::{Command, Elections, Notice, Term, Version};
 use conclave_core::{
-    Arrival, Effects, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, SeatSet, Start, View,
+    Arrival, Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet,
+    Start, Symmetry, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting};
@@ -115,6 +116,7 @@ pub struct Register {
 
 /// What a crash does not lose.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stored {
     /// The highest term that it voted or followed in.
     pub term: Term,
@@ -180,8 +182,6 @@ enum Told {
 enum Role {
     Follower,
     Candidate {
-        /// What its clock showed when it asked.
-        asked: Duration,
         /// Who voted for it; never a majority.
         votes: SeatSet,
         /// The highest state of all votes.
@@ -194,24 +194,17 @@ enum Role {
 struct Master {
     /// The latest round that a majority has answered: the lease rests on it.
     rests_on: u64,
-    /// What its clock showed when it sent that round.
-    since: Duration,
     /// The latest round that was sent.
     round: u64,
-    /// Rounds after `rests_on` that are not answered by a majority yet, and not too old.
-    open: BTreeMap<u64, Round>,
+    /// Rounds after `rests_on` that are not answered by a majority yet, and not too old: who has
+    /// answered each.
+    open: BTreeMap<u64, SeatSet>,
     /// The value that a majority has stored in this term, once there is one: what is read.
     safe: Option<Register>,
     /// Who has stored the latest value, which is that of `stored`.
     stored_by: SeatSet,
     /// Whether the application waits for the latest value to be safe.
     is_writing: bool,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Round {
-    sent: Duration,
-    answers: SeatSet,
 }
 
 /// What is said of it.
@@ -301,14 +294,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Chubby {
+    type Family = Elections;
     type Config = Config;
-    type Command = Command;
     type Message = Message;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = Stored;
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Config, Stored>, out: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let mut server = Self {
             me: start.me,
             view: start.view.clone(),
@@ -335,7 +328,6 @@ impl Protocol for Chubby {
     }
 
     fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
-        self.look_at_the_clock(out);
         match (&self.role, input) {
             // Candidates.
             (Role::Follower, Input::Command(Command::Call) | Input::Timer(Timer::Campaign))
@@ -433,7 +425,7 @@ impl Protocol for Chubby {
         }
     }
 
-    fn term(&self) -> u64 {
+    fn epoch(&self) -> u64 {
         self.stored.term.max(self.seen).0
     }
 
@@ -449,12 +441,20 @@ impl Protocol for Chubby {
         }
     }
 
-    /// All servers are interchangeable: votes go to whoever asks first in a term, majorities are
-    /// counted, and what is compared is terms and versions.
-    fn renamed(&self, names: &Renaming) -> Option<Self> {
-        let mut server = self.clone();
-        server.me = names.id(self.me);
-        server.stored = Self::renamed_stored(&self.stored, names);
+    fn symmetry() -> Option<&'static dyn Symmetry<Self>> {
+        Some(&Alike)
+    }
+}
+
+/// All servers are interchangeable: votes go to whoever asks first in a term, majorities are
+/// counted, and what is compared is terms and versions.
+struct Alike;
+
+impl Symmetry<Chubby> for Alike {
+    fn process(&self, process: &Chubby, names: &Renaming) -> Chubby {
+        let mut server = process.clone();
+        server.me = names.id(server.me);
+        server.stored = self.stored(&server.stored, names);
         if let Promise::To(whom) = &mut server.promise {
             *whom = names.id(*whom);
         }
@@ -465,16 +465,16 @@ impl Protocol for Chubby {
             Role::Follower => {}
             Role::Candidate { votes, .. } => *votes = names.set(votes),
             Role::Master(master) => {
-                for round in master.open.values_mut() {
-                    round.answers = names.set(&round.answers);
+                for answers in master.open.values_mut() {
+                    *answers = names.set(answers);
                 }
                 master.stored_by = names.set(&master.stored_by);
             }
         }
-        Some(server)
+        server
     }
 
-    fn renamed_stored(stored: &Stored, names: &Renaming) -> Stored {
+    fn stored(&self, stored: &Stored, names: &Renaming) -> Stored {
         Stored { vote: stored.vote.map(|id| names.id(id)), ..*stored }
     }
 }
@@ -513,19 +513,6 @@ impl Chubby {
         if self.told != told {
             self.told = told;
             out.notify(Notice::Elected { leader, term: self.stored.term });
-        }
-    }
-
-    /// Whatever its timers say: what was asked for a lease ago gives none any more.
-    fn look_at_the_clock(&mut self, out: &mut Effects<Self>) {
-        let since = match &self.role {
-            Role::Follower => return,
-            Role::Candidate { asked, .. } => *asked,
-            Role::Master(master) => master.since,
-        };
-        if out.now().saturating_sub(since) >= self.config.lease {
-            out.rule("sees by its clock that its time is over");
-            self.step_down(out);
         }
     }
 
@@ -569,10 +556,9 @@ impl Chubby {
             self.told = Told::Electing;
             out.notify(Notice::Electing);
         }
-        let (asked, highest) = (out.now(), self.stored.register);
-        self.role = Role::Candidate { asked, votes: self.only_me(), highest };
+        self.role = Role::Candidate { votes: self.only_me(), highest: self.stored.register };
         // From now on, not from the answers: a voter's promise begins after this.
-        out.set_timer(Timer::Lease(0), self.config.lease);
+        out.set_deadline(Timer::Lease(0), self.config.lease);
         out.multicast(self.view.others(self.me), &Message::VoteRequest(self.stored.term));
         self.lead_with_a_majority(out);
     }
@@ -588,17 +574,16 @@ impl Chubby {
     }
 
     fn lead_with_a_majority(&mut self, out: &mut Effects<Self>) {
-        let Role::Candidate { asked, votes, highest } = &self.role else { return };
+        let Role::Candidate { votes, highest } = &self.role else { return };
         if !self.is_majority(votes) {
             return;
         }
         out.rule("has a majority: it leads, and announces itself with the latest value");
-        let (since, term) = (*asked, self.stored.term);
+        let term = self.stored.term;
         self.stored.register = highest.under(term);
         out.persist(self.stored);
         self.role = Role::Master(Master {
             rests_on: 0,
-            since,
             round: 0,
             open: BTreeMap::new(),
             safe: None,
@@ -725,9 +710,9 @@ impl Chubby {
         let Role::Master(master) = &mut self.role else { return };
         master.round += 1;
         let round = master.round;
-        master.open.insert(round, Round { sent: out.now(), answers });
+        master.open.insert(round, answers);
         // From now on, not from the answers: a voter's promise begins after this.
-        out.set_timer(Timer::Lease(round), self.config.lease);
+        out.set_deadline(Timer::Lease(round), self.config.lease);
         out.set_timer(Timer::Renew, self.config.renewal());
         out.multicast(self.view.others(self.me), message);
         self.rest_on_a_majority(round, out);
@@ -744,8 +729,8 @@ impl Chubby {
             return;
         };
         out.rule("counts the promise");
-        if let Some(round) = master.open.get_mut(&round) {
-            round.answers.insert(seat);
+        if let Some(answers) = master.open.get_mut(&round) {
+            answers.insert(seat);
         }
         self.rest_on_a_majority(round, out);
         if version < self.stored.register.version {
@@ -759,13 +744,11 @@ impl Chubby {
     fn rest_on_a_majority(&mut self, round: u64, out: &mut Effects<Self>) {
         let members = self.view.len();
         let Role::Master(master) = &mut self.role else { return };
-        let Some(answered) = master.open.get(&round) else { return };
-        let is_over = out.now().saturating_sub(answered.sent) >= self.config.lease;
-        if 2 * answered.answers.len() <= members || is_over {
+        let Some(answers) = master.open.get(&round) else { return };
+        if 2 * answers.len() <= members {
             return;
         }
         out.rule("has its lease renewed by a majority");
-        let since = answered.sent;
         let later = master.open.split_off(&(round + 1));
         let earlier = core::mem::replace(&mut master.open, later);
         for old in core::iter::once(master.rests_on).chain(earlier.into_keys()) {
@@ -773,7 +756,7 @@ impl Chubby {
                 out.cancel_timer(Timer::Lease(old));
             }
         }
-        (master.rests_on, master.since) = (round, since);
+        master.rests_on = round;
     }
 
     fn on_lease_over(&mut self, round: u64, out: &mut Effects<Self>) {

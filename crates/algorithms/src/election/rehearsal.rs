@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use conclave_core::election::{Command, Election, Notice};
-use conclave_core::{Arrival, Effect, Effects, Input, Message, ProcessId, Protocol, Start, View};
+use conclave_core::{
+    Arrival, Due, Environment, Host, Input, Message, ProcessId, Protocol, Seat, Start, View,
+};
 
 /// One delay.
 pub(crate) const DELAY: Duration = Duration::from_millis(1);
@@ -29,7 +31,7 @@ pub(crate) struct Rehearsal<P: Protocol> {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    ToSelf,
+    Deadline,
     Message,
     Timer,
 }
@@ -61,11 +63,11 @@ impl<P: Election> Rehearsal<P> {
     }
 
     fn start(&mut self, id: u32, arrival: Arrival) {
-        let (id, mut out) = (ProcessId(id), Effects::new());
+        let id = ProcessId(id);
         let (view, config) = (self.view.clone(), self.config.clone());
         let start = Start { arrival, ..Start::founding(id, &view, &config) };
-        self.processes.insert(id, P::start(start, &mut out));
-        self.perform(id, &mut out);
+        let process = Host::new().start(start, &mut Stage { of: id, run: self });
+        self.processes.insert(id, process);
     }
 
     /// The application of that process calls an election.
@@ -138,39 +140,66 @@ impl<P: Election> Rehearsal<P> {
     }
 
     fn input(&mut self, id: ProcessId, input: Input<P>) {
-        let Some(process) = self.processes.get_mut(&id) else { return };
-        let mut out = Effects::new();
-        out.set_now(u64::try_from(self.now.as_nanos()).unwrap());
-        process.on(input, &mut out);
-        assert_eq!(process.invariants(), Ok(()));
-        self.perform(id, &mut out);
+        let Some(mut process) = self.processes.remove(&id) else { return };
+        Host::new().take(&mut process, input, &mut Stage { of: id, run: self });
+        self.processes.insert(id, process);
+    }
+}
+
+/// The world of one process while it takes a step.
+struct Stage<'a, P: Protocol> {
+    of: ProcessId,
+    run: &'a mut Rehearsal<P>,
+}
+
+impl<P: Election> Stage<'_, P> {
+    fn comes(&mut self, after: Duration, rank: Rank, coming: Coming<P>) -> u64 {
+        self.run.count += 1;
+        self.run.agenda.insert((self.run.now + after, rank, self.run.count), coming);
+        self.run.count
+    }
+}
+
+impl<P: Election> Environment<P> for Stage<'_, P> {
+    fn view(&self) -> &View {
+        &self.run.view
     }
 
-    fn perform(&mut self, id: ProcessId, out: &mut Effects<P>) {
-        for effect in out.drain() {
-            self.count += 1;
-            match effect {
-                Effect::Send { to, message, .. } if to == id => {
-                    let coming = Coming::Message { from: id, to, message };
-                    self.agenda.insert((self.now, Rank::ToSelf, self.count), coming);
-                }
-                Effect::Send { to, message, .. } => {
-                    let kind = P::Message::KINDS[usize::from(message.kind())].name;
-                    *self.sent.entry(kind).or_default() += 1;
-                    let coming = Coming::Message { from: id, to, message };
-                    self.agenda.insert((self.now + DELAY, Rank::Message, self.count), coming);
-                }
-                Effect::SetTimer { timer, after, .. } => {
-                    self.timers.insert((id, timer), self.count);
-                    let coming = Coming::Timer { of: id, timer };
-                    self.agenda.insert((self.now + after, Rank::Timer, self.count), coming);
-                }
-                Effect::CancelTimer(timer) => {
-                    self.timers.remove(&(id, timer));
-                }
-                Effect::Notify(notice) => self.told.push((self.now, id.0, notice)),
-                Effect::Persist(_) => {}
-            }
-        }
+    fn seat(&self) -> Seat {
+        self.run.view.seat(self.of).unwrap()
     }
+
+    fn stepped(&mut self, process: &P, _: Vec<&'static str>) {
+        assert_eq!(process.invariants(), Ok(()));
+    }
+
+    fn send(&mut self, to: Seat, message: P::Message, _: bool) {
+        let kind = P::Message::KINDS[usize::from(message.kind())].name;
+        *self.run.sent.entry(kind).or_default() += 1;
+        let (from, to) = (self.of, self.run.view.at(to));
+        self.comes(DELAY, Rank::Message, Coming::Message { from, to, message });
+    }
+
+    fn send_own(&mut self, _: &P::Message, _: bool) {}
+
+    fn take_own(&mut self, _: &P::Message) {}
+
+    fn notify(&mut self, notice: Notice) {
+        self.run.told.push((self.run.now, self.of.0, notice));
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, due: Due) {
+        let (after, rank) = match due {
+            Due::Within { after, .. } => (after, Rank::Timer),
+            Due::Deadline(after) => (after, Rank::Deadline),
+        };
+        let number = self.comes(after, rank, Coming::Timer { of: self.of, timer });
+        self.run.timers.insert((self.of, timer), number);
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.run.timers.remove(&(self.of, timer));
+    }
+
+    fn persist(&mut self, _: P::Stored) {}
 }

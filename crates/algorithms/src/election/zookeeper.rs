@@ -61,13 +61,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::election::{Command, Notice, Term};
+use conclave_core::election::{Command, Elections, Notice, Term};
 use conclave_core::{
-    Effects, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, SeatSet, Start, View,
+    Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet, Start,
+    Symmetry, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry as About, Measure, Needs, Promises, Setting};
-use crate::mutex::central::COORDINATOR;
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -111,6 +111,7 @@ pub struct Place {
 
 /// What a crash does not lose.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stored {
     /// Its latest session.
     pub session: u64,
@@ -137,15 +138,24 @@ pub enum Timer {
     Silence,
 }
 
-/// What the members agreed on.
+/// What a process knows before it starts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// Who is the store; it is no candidate.
-    pub store: ProcessId,
+    /// Which part it plays.
+    pub part: Part,
     /// How long a session lasts without a word.
     pub session: Duration,
     /// Whom each candidate watches.
     pub watch: Watch,
+}
+
+/// Which part a process plays.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    /// It keeps the line, and is no candidate.
+    Store,
+    /// It asks this store.
+    Candidate(ProcessId),
 }
 
 /// Which entry a candidate watches.
@@ -191,6 +201,8 @@ struct Entry {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Candidate {
+    /// Whom it asks for its place.
+    store: ProcessId,
     stored: Stored,
     /// The highest epoch heard of.
     seen: Term,
@@ -268,13 +280,6 @@ pub const HERD: About = About {
     ..PLAIN
 };
 
-impl Config {
-    /// The usual store.
-    pub fn new(session: Duration, watch: Watch) -> Self {
-        Self { store: COORDINATOR, session, watch }
-    }
-}
-
 impl conclave_core::Message for Message {
     const KINDS: &'static [Kind] = &[
         Kind::store("create"),
@@ -311,21 +316,22 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for ZooKeeper {
+    type Family = Elections;
     type Config = Config;
-    type Command = Command;
     type Message = Message;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = Stored;
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Config, Stored>, out: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let (me, view, config) = (start.me, start.view.clone(), *start.config);
-        if me == config.store {
+        let Part::Candidate(store) = config.part else {
             let (line, sessions) = (BTreeMap::new(), BTreeMap::new());
             let role = Role::Store(Store { last: 0, line, sessions });
             return Self { me, view, config, role };
-        }
+        };
         let candidate = Candidate {
+            store,
             stored: start.stored.copied().unwrap_or_default(),
             seen: Term::NONE,
             committed: Term::NONE,
@@ -444,7 +450,7 @@ impl Protocol for ZooKeeper {
         }
     }
 
-    fn term(&self) -> u64 {
+    fn epoch(&self) -> u64 {
         match &self.role {
             Role::Store(_) => 0,
             Role::Candidate(candidate) => candidate.stored.epoch.max(candidate.seen).0,
@@ -459,16 +465,24 @@ impl Protocol for ZooKeeper {
                     |id: &ProcessId| self.view.seat(*id).is_some_and(|seat| !acks.contains(seat));
                 self.rivals().filter(is_silent).collect()
             }
-            Standing::Waiting { .. } if candidate.told == Told::Electing => vec![self.config.store],
+            Standing::Waiting { .. } if candidate.told == Told::Electing => vec![candidate.store],
             _ => Vec::new(),
         }
     }
 
-    /// Candidates are interchangeable: the line goes by numbers, which the store gives in the order
-    /// in which they ask, and majorities are counted. The store keeps its name.
-    fn renamed(&self, names: &Renaming) -> Option<Self> {
-        let mut process = self.clone();
-        process.me = names.id(self.me);
+    fn symmetry() -> Option<&'static dyn Symmetry<Self>> {
+        Some(&Alike)
+    }
+}
+
+/// Candidates are interchangeable: the line goes by numbers, which the store gives in the order in
+/// which they ask, and majorities are counted. The store keeps its name.
+struct Alike;
+
+impl Symmetry<ZooKeeper> for Alike {
+    fn process(&self, process: &ZooKeeper, names: &Renaming) -> ZooKeeper {
+        let mut process = process.clone();
+        process.me = names.id(process.me);
         match &mut process.role {
             Role::Store(store) => {
                 for entry in store.line.values_mut() {
@@ -478,7 +492,7 @@ impl Protocol for ZooKeeper {
                 store.sessions = sessions.map(|(id, session)| (names.id(id), session)).collect();
             }
             Role::Candidate(candidate) => {
-                candidate.stored = Self::renamed_stored(&candidate.stored, names);
+                candidate.stored = self.stored(&candidate.stored, names);
                 if let Told::Elected(leader, _) = &mut candidate.told {
                     *leader = names.id(*leader);
                 }
@@ -487,17 +501,17 @@ impl Protocol for ZooKeeper {
                 }
             }
         }
-        Some(process)
+        process
     }
 
-    fn renamed_timer(timer: Timer, names: &Renaming) -> Timer {
+    fn timer(&self, timer: Timer, names: &Renaming) -> Timer {
         match timer {
             Timer::Session(owner) => Timer::Session(names.id(owner)),
             own => own,
         }
     }
 
-    fn renamed_stored(stored: &Stored, names: &Renaming) -> Stored {
+    fn stored(&self, stored: &Stored, names: &Renaming) -> Stored {
         Stored { claimant: stored.claimant.map(|id| names.id(id)), ..*stored }
     }
 }
@@ -617,7 +631,7 @@ impl ZooKeeper {
         candidate.standing = Standing::Waiting { asking: true };
         out.set_timer(Timer::Unanswered(0), self.config.session);
         out.set_timer(Timer::Ping, self.config.session / 3);
-        out.send(self.config.store, Message::Create(candidate.stored.session));
+        out.send(candidate.store, Message::Create(candidate.stored.session));
     }
 
     fn lose_session(&mut self, out: &mut Effects<Self>) {
@@ -647,13 +661,13 @@ impl ZooKeeper {
         out.set_timer(Timer::Ping, self.config.session / 3);
         if !candidate.is_placed {
             out.rule("asks again for its entry");
-            out.send(self.config.store, Message::Create(session));
+            out.send(candidate.store, Message::Create(session));
             return;
         }
         out.rule("says that it is alive");
         candidate.pings.0 += 1;
         out.set_timer(Timer::Unanswered(candidate.pings.0), self.config.session);
-        out.send(self.config.store, Message::Ping(session, candidate.pings.0));
+        out.send(candidate.store, Message::Ping(session, candidate.pings.0));
     }
 
     fn on_pong(&mut self, ping: u64, place: Place, out: &mut Effects<Self>) {
@@ -671,7 +685,7 @@ impl ZooKeeper {
             Standing::Waiting { asking } if candidate.is_placed => *asking = true,
             _ => return,
         }
-        out.send(self.config.store, Message::Read(candidate.stored.session));
+        out.send(candidate.store, Message::Read(candidate.stored.session));
     }
 
     fn on_place(&mut self, place: Place, out: &mut Effects<Self>) {
@@ -696,7 +710,8 @@ impl ZooKeeper {
 /// The candidate's rules among candidates.
 impl ZooKeeper {
     fn rivals(&self) -> impl Iterator<Item = ProcessId> + '_ {
-        self.view.others(self.me).filter(|&id| id != self.config.store)
+        let is_store = |id: ProcessId| self.config.part == Part::Candidate(id);
+        self.view.others(self.me).filter(move |&id| !is_store(id))
     }
 
     /// The store has no say in it.
@@ -732,7 +747,7 @@ impl ZooKeeper {
         let Standing::Claiming { asking, .. } = &mut candidate.standing else { return };
         out.rule("was not confirmed in time, and looks whether it is still the first");
         *asking = true;
-        out.send(self.config.store, Message::Read(candidate.stored.session));
+        out.send(candidate.store, Message::Read(candidate.stored.session));
     }
 
     fn on_claim(&mut self, from: ProcessId, epoch: Term, out: &mut Effects<Self>) {

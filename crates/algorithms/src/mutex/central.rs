@@ -35,9 +35,10 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Renaming, Start,
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming,
+    Start, Symmetry,
 };
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
@@ -56,13 +57,13 @@ pub enum Message {
     Release(Fence),
 }
 
-/// What the members agreed on.
+/// Which part a process plays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Config {
-    /// Who coordinates; it does not ask for the lock itself.
-    pub coordinator: ProcessId,
-    /// How it answers one who has to wait.
-    pub answers: Answers,
+pub enum Config {
+    /// It keeps the queue, and does not ask for the lock itself.
+    Coordinator(Answers),
+    /// It asks this one.
+    Client(ProcessId),
 }
 
 /// How the coordinator answers one who has to wait.
@@ -102,9 +103,6 @@ enum State {
     Wanted,
     Held,
 }
-
-/// The coordinator's name; it is not counted in N.
-pub const COORDINATOR: ProcessId = ProcessId(0);
 
 /// The plain algorithm.
 pub const PLAIN: Entry = Entry {
@@ -184,13 +182,6 @@ const REMARKS: &[Remark] = &[
     Remark::agrees(Document::WeekOne, Measure::SyncDelay, "2"),
 ];
 
-impl Config {
-    /// The usual coordinator, that answers so.
-    pub fn new(answers: Answers) -> Self {
-        Self { coordinator: COORDINATOR, answers }
-    }
-}
-
 impl conclave_core::Message for Message {
     const KINDS: &'static [Kind] = &[
         Kind::enter("request"),
@@ -211,20 +202,22 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Central {
+    type Family = Locks;
     type Config = Config;
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Config>, _: &mut Effects<Self>) -> Self {
-        let Config { coordinator, answers } = *start.config;
-        let role = if start.me == coordinator {
-            Role::Coordinator { answers, holder: start.holder, queue: VecDeque::new() }
-        } else {
-            let state = if start.is_holder() { State::Held } else { State::Released };
-            Role::Client { coordinator, state }
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
+        let role = match *start.config {
+            Config::Coordinator(answers) => {
+                Role::Coordinator { answers, holder: start.holder(), queue: VecDeque::new() }
+            }
+            Config::Client(coordinator) => {
+                let state = if start.is_holder() { State::Held } else { State::Released };
+                Role::Client { coordinator, state }
+            }
         };
         Self { fence: HighestFence::default(), role }
     }
@@ -276,10 +269,18 @@ impl Protocol for Central {
         }
     }
 
-    /// Clients are interchangeable: they are served in the order in which they ask, and whoever
-    /// asks at once is a matter of arrival. The coordinator keeps its name.
-    fn renamed(&self, names: &Renaming) -> Option<Self> {
-        let role = match &self.role {
+    fn symmetry() -> Option<&'static dyn Symmetry<Self>> {
+        Some(&Alike)
+    }
+}
+
+/// Clients are interchangeable: they are served in the order in which they ask, and whoever asks at
+/// once is a matter of arrival. The coordinator keeps its name.
+struct Alike;
+
+impl Symmetry<Central> for Alike {
+    fn process(&self, process: &Central, names: &Renaming) -> Central {
+        let role = match &process.role {
             Role::Coordinator { answers, holder, queue } => Role::Coordinator {
                 answers: *answers,
                 holder: holder.map(|id| names.id(id)),
@@ -289,7 +290,7 @@ impl Protocol for Central {
                 Role::Client { coordinator: names.id(coordinator), state }
             }
         };
-        Some(Self { fence: self.fence, role })
+        Central { fence: process.fence, role }
     }
 }
 
@@ -361,8 +362,12 @@ mod tests {
     use crate::mutex::testing::{NOBODY, Probe};
 
     /// Process 0 coordinates, 1 to 3 are clients.
+    fn config(me: u32, answers: Answers) -> Config {
+        if me == 0 { Config::Coordinator(answers) } else { Config::Client(ProcessId(0)) }
+    }
+
     fn process(me: u32, answers: Answers) -> Probe<Central> {
-        Probe::founding(me, &View::dense(0, 4), &Config::new(answers))
+        Probe::founding(me, &View::dense(0, 4), &config(me, answers))
     }
 
     fn coordinator() -> Probe<Central> {
@@ -471,9 +476,8 @@ mod tests {
 
     #[test]
     fn a_known_holder_is_in_and_the_coordinator_waits_for_its_release() {
-        let known = |me| {
-            Probe::<Central>::held_by(1, me, &View::dense(0, 4), &Config::new(Answers::Grants))
-        };
+        let known =
+            |me| Probe::<Central>::held_by(1, me, &View::dense(0, 4), &config(me, Answers::Grants));
         let (mut coordinator, mut holder, other) = (known(0), known(1), known(2));
         assert!(other.ignores(Command::Leave));
         assert_eq!(coordinator.receive(2, Request), []);
@@ -486,8 +490,7 @@ mod tests {
     #[test]
     fn a_client_that_comes_back_is_out() {
         let view = View::dense(0, 4);
-        let client =
-            Probe::<Central>::returning(1, &view, &Config::new(Answers::GrantsAndPositions));
+        let client = Probe::<Central>::returning(1, &view, &config(1, Answers::GrantsAndPositions));
         assert_eq!(client.began, []);
         assert!(client.ignores(Command::Leave));
         assert!(client.ignores_message(0, Grant(Fence(3))), "it was for the one that crashed");

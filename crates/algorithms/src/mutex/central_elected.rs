@@ -64,9 +64,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Arrival, Effect, Effects, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+    Arrival, Effects, Input, Kind, KindIndex, Lift, ProcessId, Protocol, SeatSet, Start, View,
     detector, election,
 };
 
@@ -174,7 +174,8 @@ enum Office {
 /// The name of every office. Nobody else has it; messages to it go to who keeps it.
 const OFFICE: ProcessId = ProcessId(u32::MAX);
 
-const OFFICES: central::Config = central::Config { coordinator: OFFICE, answers: Answers::Grants };
+const COORDINATOR: central::Config = central::Config::Coordinator(Answers::Grants);
+const CLIENT: central::Config = central::Config::Client(OFFICE);
 
 /// With the detector that is enough for it in a synchronous system.
 pub type CentralElectedByHeartbeat = With<CentralElected, Heartbeat>;
@@ -239,20 +240,18 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for CentralElected {
+    type Family = Locks;
     type Config = bully::Config;
-    type Command = Command;
     type Message = Message;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = Epoch;
+    type Word = detector::Notice;
 
-    fn start(start: Start<'_, bully::Config, Epoch>, out: &mut Effects<Self>) -> Self {
-        let Start { me, view, holder, clock, arrival, stored, config } = start;
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
+        let Start { me, view, arrival, stored, config, .. } = start;
+        let holder = start.holder();
         let mut of_bully = out.inner();
-        let bully = Bully::start(
-            Start { me, view, holder, clock, arrival, stored: None, config },
-            &mut of_bully,
-        );
+        let bully = Bully::start(start.part(config, ()), &mut of_bully);
         let mut process = Self {
             me,
             view: view.clone(),
@@ -269,9 +268,9 @@ impl Protocol for CentralElected {
                 process.application = Application::Inside;
             }
             process.client =
-                Client::Working { coordinator, central: process.central(me, holder, out) };
+                Client::Working { coordinator, central: process.central(me, &CLIENT, holder) };
             if coordinator == me {
-                process.office = Office::Open(process.central(OFFICE, holder, out));
+                process.office = Office::Open(process.central(OFFICE, &COORDINATOR, holder));
             }
         }
         if !process.is_settled {
@@ -328,8 +327,8 @@ impl Protocol for CentralElected {
                 self.is_settled = true;
                 self.request(out);
             }
-            (_, Input::Detector(detector::Notice::Suspects(whom))) => self.suspect(whom, out),
-            (_, Input::Detector(detector::Notice::Trusts(whom))) => self.trust(whom, out),
+            (_, Input::Word(detector::Notice::Suspects(whom))) => self.suspect(whom, out),
+            (_, Input::Word(detector::Notice::Trusts(whom))) => self.trust(whom, out),
             _ => out.rule("has no use for this"),
         }
     }
@@ -420,7 +419,7 @@ impl CentralElected {
         holder: Option<ProcessId>,
         out: &mut Effects<Self>,
     ) {
-        let central = self.central(self.me, holder, out);
+        let central = self.central(self.me, &CLIENT, holder);
         self.client = Client::Working { coordinator, central };
         if holder == Some(self.me) && self.application != Application::Inside {
             out.rule("has left since it told");
@@ -443,23 +442,25 @@ impl CentralElected {
         let Client::Working { coordinator, central } = &mut self.client else {
             return out.rule("waits for the office to open");
         };
-        let (coordinator, mut inner) = (*coordinator, out.inner());
+        let (coordinator, epoch, mut inner) = (*coordinator, self.epoch, out.inner());
         central.on(input, &mut inner);
-        out.take_rules_of(&mut inner);
-        for effect in inner.drain() {
-            match effect {
-                Effect::Send { message, .. } => {
-                    out.send(coordinator, Message::ToOffice { epoch: self.epoch, message });
-                }
-                Effect::Notify(Notice::Entered { fence }) => {
-                    self.application = Application::Inside;
-                    out.notify(Notice::Entered { fence: self.epoch.fence(fence) });
-                }
-                // The application was told already.
-                Effect::Notify(Notice::Left) => {}
-                Effect::SetTimer { .. } | Effect::CancelTimer(()) | Effect::Persist(()) => {}
-            }
-        }
+        let application = &mut self.application;
+        out.lift(
+            &mut inner,
+            Lift {
+                send: |_, message| Some((coordinator, Message::ToOffice { epoch, message })),
+                timer: |()| Timer::Settled,
+                stored: |()| None,
+                notice: |notice, out: &mut Effects<Self>| match notice {
+                    Notice::Entered { fence } => {
+                        *application = Application::Inside;
+                        out.notify(Notice::Entered { fence: epoch.fence(fence) });
+                    }
+                    // The application was told already.
+                    Notice::Left => {}
+                },
+            },
+        );
     }
 }
 
@@ -535,7 +536,7 @@ impl CentralElected {
     fn open(&mut self, out: &mut Effects<Self>) {
         let Office::Census { holder, .. } = self.office else { return };
         out.rule("has heard of all who live: it opens its office");
-        self.office = Office::Open(self.central(OFFICE, holder, out));
+        self.office = Office::Open(self.central(OFFICE, &COORDINATOR, holder));
         let install = Message::Install { epoch: self.epoch, holder };
         out.multicast(self.view.others(self.me), &install);
         self.work_for(self.me, holder, out);
@@ -545,14 +546,17 @@ impl CentralElected {
         let Office::Open(central) = &mut self.office else {
             return out.rule("keeps no such office");
         };
-        let mut inner = out.inner();
+        let (epoch, mut inner) = (self.epoch, out.inner());
         central.on(input, &mut inner);
-        out.take_rules_of(&mut inner);
-        for effect in inner.drain() {
-            if let Effect::Send { to, message, .. } = effect {
-                out.send(to, Message::ToClient { epoch: self.epoch, message });
-            }
-        }
+        out.lift(
+            &mut inner,
+            Lift {
+                send: |to, message| Some((to, Message::ToClient { epoch, message })),
+                timer: |()| Timer::Settled,
+                stored: |()| None,
+                notice: |_, _: &mut Effects<Self>| {}, // An office has no application.
+            },
+        );
     }
 
     fn tell_bully(&mut self, input: Input<Bully>, out: &mut Effects<Self>) {
@@ -562,24 +566,19 @@ impl CentralElected {
     }
 
     fn carry_out_of_bully(&mut self, inner: &mut Effects<Bully>, out: &mut Effects<Self>) {
-        out.take_rules_of(inner);
-        for effect in inner.drain() {
-            match effect {
-                Effect::Send { to, message, continues } => {
-                    let message = Message::Bully(message);
-                    out.push(Effect::Send { to, message, continues });
-                }
-                Effect::SetTimer { timer, after, at_most } => {
-                    let timer = Timer::Bully(timer);
-                    out.push(Effect::SetTimer { timer, after, at_most });
-                }
-                Effect::CancelTimer(timer) => out.cancel_timer(Timer::Bully(timer)),
-                Effect::Notify(election::Notice::Elected { leader, .. }) if leader == self.me => {
-                    self.begin_census(out);
-                }
-                Effect::Notify(_) | Effect::Persist(()) => {}
-            }
-        }
+        out.lift(
+            inner,
+            Lift {
+                send: |to, message| Some((to, Message::Bully(message))),
+                timer: Timer::Bully,
+                stored: |()| None,
+                notice: |notice, out: &mut Effects<Self>| {
+                    if matches!(notice, election::Notice::Elected { leader, .. } if leader == self.me) {
+                        self.begin_census(out);
+                    }
+                },
+            },
+        );
     }
 
     fn suspect(&mut self, whom: ProcessId, out: &mut Effects<Self>) {
@@ -600,10 +599,10 @@ impl CentralElected {
         self.suspects.remove(seat);
     }
 
-    /// A client or an office, as its epoch begins.
-    fn central(&self, me: ProcessId, holder: Option<ProcessId>, out: &Effects<Self>) -> Central {
-        let start = Start { holder, ..Start::founding(me, &self.view, &OFFICES) };
-        Central::start(start, &mut out.inner())
+    /// A client or an office, as its epoch begins; neither has anything to do at once.
+    fn central(&self, me: ProcessId, part: &central::Config, holder: Option<ProcessId>) -> Central {
+        let start = Start::founding(me, &self.view, part).held_by(holder);
+        Central::start(start, &mut Effects::new())
     }
 }
 

@@ -30,9 +30,10 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use conclave_core::clock::{LamportClock, Stamp, Timestamp};
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
+    Start, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises};
@@ -120,20 +121,20 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Lamport {
+    type Family = Locks;
     type Config = ();
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         // A holder known from the start has the oldest request there can be, in every queue.
-        let held = start.holder.map(|process| Stamp { time: Timestamp::default(), process });
+        let held = start.holder().map(|process| Stamp { time: Timestamp::default(), process });
         Self {
             me: start.me,
             view: start.view.clone(),
-            clock: LamportClock::starting_at(start.clock),
+            clock: LamportClock::starting_at(start.opening.clock),
             fence: HighestFence::default(),
             queue: held.into_iter().collect(),
             role: match held {
@@ -271,6 +272,7 @@ mod tests {
     use super::*;
     use crate::mutex::testing::Deed::{Entered, Left, Sent};
     use crate::mutex::testing::{NOBODY, Probe};
+    use conclave_core::mutex::Opening;
 
     /// One of three.
     fn process(me: u32) -> Probe<Lamport> {
@@ -378,7 +380,10 @@ mod tests {
     #[test]
     fn the_clock_begins_where_the_scenario_sets_it() {
         let (view, clock) = (View::dense(1, 2), Timestamp(101));
-        let start = Start { clock, ..Start::founding(ProcessId(1), &view, &()) };
+        let start = Start {
+            opening: Opening { clock, ..Opening::default() },
+            ..Start::founding(ProcessId(1), &view, &())
+        };
         assert_eq!(Probe::<Lamport>::start(start).enter(), [Sent(2, request(102))]);
     }
 

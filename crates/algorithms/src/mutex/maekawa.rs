@@ -8,14 +8,18 @@ pub use plain::MaekawaPlain;
 
 use alloc::sync::Arc;
 
+use conclave_core::mutex::Mutex;
 use conclave_core::{ProcessId, Start};
 
 use crate::quorum::VotingSets;
 
 /// The voting set of the process that starts, and the holder known from the start, if it has this
 /// process's vote.
-fn seat_of_voter(start: &Start<'_, VotingSets>) -> (Arc<[ProcessId]>, Option<ProcessId>) {
+fn seat_of_voter<P>(start: &Start<'_, P>) -> (Arc<[ProcessId]>, Option<ProcessId>)
+where
+    P: Mutex<Config = VotingSets>,
+{
     let set_of = |id| start.view.seat(id).map(|seat| start.config.of(seat)).unwrap_or_default();
     let has_my_vote = |holder: &ProcessId| set_of(*holder).contains(&start.me);
-    (set_of(start.me).into(), start.holder.filter(has_my_vote))
+    (set_of(start.me).into(), start.holder().filter(has_my_vote))
 }

@@ -38,9 +38,10 @@
 use alloc::vec::Vec;
 
 use conclave_core::clock::{LamportClock, Stamp, Timestamp};
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
+    Start, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
@@ -191,19 +192,19 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for RicartAgrawala {
+    type Family = Locks;
     type Config = Answers;
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Answers>, _: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         Self {
             me: start.me,
             view: start.view.clone(),
             answers: *start.config,
-            clock: LamportClock::starting_at(start.clock),
+            clock: LamportClock::starting_at(start.opening.clock),
             fence: HighestFence::default(),
             role: if start.is_holder() { Role::Held } else { Role::Released },
             deferred: SeatSet::empty(start.view.len()),
@@ -364,6 +365,7 @@ mod tests {
     use super::*;
     use crate::mutex::testing::Deed::{Entered, Left, Sent};
     use crate::mutex::testing::{NOBODY, Probe};
+    use conclave_core::mutex::Opening;
 
     /// One of three, in the words of the paper.
     fn process(me: u32) -> Probe<RicartAgrawala> {
@@ -481,7 +483,10 @@ mod tests {
     #[test]
     fn the_clock_begins_where_the_scenario_sets_it() {
         let (view, clock) = (View::new([32, 80].map(ProcessId)).unwrap(), Timestamp(101));
-        let start = Start { clock, ..Start::founding(ProcessId(32), &view, &Answers::Replies) };
+        let start = Start {
+            opening: Opening { clock, ..Opening::default() },
+            ..Start::founding(ProcessId(32), &view, &Answers::Replies)
+        };
         assert_eq!(Probe::<RicartAgrawala>::start(start).enter(), [Sent(80, request(102))]);
     }
 

@@ -1,17 +1,15 @@
-//! One process on its own, for rule tests: it is started, it is told something, and what it does
-//! about it is compared.
+//! One process of a lock on its own, for rule tests, in the words of locks.
 
 use alloc::vec::Vec;
 
 use conclave_core::mutex::{Command, Mutex, Notice};
-use conclave_core::{Arrival, Effect, Effects, Fence, Input, ProcessId, Start, View};
+use conclave_core::{Fence, Input, ProcessId, Start, View};
 
-/// A process under observation. What it says to itself it hears at once, as every runner promises;
-/// its invariants are asked for after every step.
+use crate::testing;
+
+/// A process under observation: see [`testing::Probe`].
 pub(super) struct Probe<P: Mutex> {
-    me: ProcessId,
-    process: P,
-    out: Effects<P>,
+    probe: testing::Probe<P>,
     /// What it did at its start.
     pub(super) began: Vec<Deed<P::Message>>,
 }
@@ -38,23 +36,19 @@ impl<P: Mutex> Probe<P> {
 
     /// The same, while `holder` is in the critical section.
     pub(super) fn held_by(holder: u32, me: u32, view: &View, config: &P::Config) -> Self {
-        let holder = Some(ProcessId(holder));
-        Self::start(Start { holder, ..Start::founding(ProcessId(me), view, config) })
+        let start = Start::founding(ProcessId(me), view, config);
+        Self::start(start.held_by(Some(ProcessId(holder))))
     }
 
     /// A process that comes back after a crash.
     pub(super) fn returning(me: u32, view: &View, config: &P::Config) -> Self {
-        let arrival = Arrival::Returning;
-        Self::start(Start { arrival, ..Start::founding(ProcessId(me), view, config) })
+        Self::start(Start::returning(ProcessId(me), view, config, None))
     }
 
-    pub(super) fn start(start: Start<'_, P::Config, P::Stored>) -> Self {
-        let mut out = Effects::new();
-        let me = start.me;
-        let process = P::start(start, &mut out);
-        let mut probe = Self { me, process, out, began: Vec::new() };
-        probe.began = probe.deeds();
-        probe
+    pub(super) fn start(start: Start<'_, P>) -> Self {
+        let mut probe = testing::Probe::start(start);
+        let began = words(core::mem::take(&mut probe.began));
+        Self { probe, began }
     }
 
     /// The application wants in.
@@ -74,47 +68,31 @@ impl<P: Mutex> Probe<P> {
 
     /// Whether a command would change nothing at all.
     pub(super) fn ignores(&self, command: Command) -> bool {
-        self.is_unmoved_by(Input::Command(command))
+        self.probe.ignores(Input::Command(command))
     }
 
     /// Whether a message would change nothing at all.
     pub(super) fn ignores_message(&self, from: u32, message: P::Message) -> bool {
-        self.is_unmoved_by(Input::Message { from: ProcessId(from), message })
+        self.probe.ignores(Input::Message { from: ProcessId(from), message })
     }
 
     /// Whose word it needs.
     pub(super) fn waits_for(&self) -> Vec<u32> {
-        self.process.waits_for().iter().map(|id| id.0).collect()
-    }
-
-    fn is_unmoved_by(&self, input: Input<P>) -> bool {
-        let (mut process, mut out) = (self.process.clone(), Effects::new());
-        process.on(input, &mut out);
-        process == self.process && out.is_empty()
+        self.probe.waits_for()
     }
 
     fn on(&mut self, input: Input<P>) -> Vec<Deed<P::Message>> {
-        self.process.on(input, &mut self.out);
-        self.deeds()
+        words(self.probe.on(input))
     }
+}
 
-    fn deeds(&mut self) -> Vec<Deed<P::Message>> {
-        assert_eq!(self.process.invariants(), Ok(()));
-        let (mut deeds, mut to_self) = (Vec::new(), Vec::new());
-        for effect in self.out.drain() {
-            match effect {
-                Effect::Send { to, message, .. } if to == self.me => to_self.push(message),
-                Effect::Send { to, message, .. } => deeds.push(Deed::Sent(to.0, message)),
-                Effect::Notify(Notice::Entered { fence: Fence(fence) }) => {
-                    deeds.push(Deed::Entered(fence));
-                }
-                Effect::Notify(Notice::Left) => deeds.push(Deed::Left),
-                Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Persist(_) => {}
-            }
-        }
-        for message in to_self {
-            deeds.extend(self.on(Input::Message { from: self.me, message }));
-        }
-        deeds
-    }
+/// What was sent to others and told to the application.
+fn words<P: Mutex>(deeds: Vec<testing::Deed<P>>) -> Vec<Deed<P::Message>> {
+    let word = |deed| match deed {
+        testing::Deed::Sent(to, message) => Some(Deed::Sent(to, message)),
+        testing::Deed::Told(Notice::Entered { fence: Fence(fence) }) => Some(Deed::Entered(fence)),
+        testing::Deed::Told(Notice::Left) => Some(Deed::Left),
+        _ => None,
+    };
+    deeds.into_iter().filter_map(word).collect()
 }

@@ -24,9 +24,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Start,
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start,
 };
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
@@ -171,14 +171,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for TokenRing {
+    type Family = Locks;
     type Config = ();
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, ()>, out: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let mut process = Self {
             me: start.me,
             predecessor: start.view.predecessor(start.me),

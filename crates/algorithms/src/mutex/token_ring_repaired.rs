@@ -57,9 +57,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Arrival, Effect, Effects, Input, Kind, KindIndex, ProcessId, Protocol, Seat, SeatSet, Start,
+    Arrival, Effects, Input, Kind, KindIndex, Lift, ProcessId, Protocol, Seat, SeatSet, Start,
     View, detector,
 };
 
@@ -210,14 +210,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Repaired {
+    type Family = Locks;
     type Config = Config;
-    type Command = Command;
     type Message = Message;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = Epoch;
+    type Word = detector::Notice;
 
-    fn start(start: Start<'_, Config, Epoch>, out: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let view = start.view.clone();
         let application = if start.is_holder() { Application::In } else { Application::Out };
         let mut process = Self {
@@ -237,7 +237,7 @@ impl Protocol for Repaired {
             out.set_timer(Timer::Back, start.config.bound);
         } else {
             let members = process.view.members().to_vec();
-            process.join(Epoch::default(), &members, start.holder, out);
+            process.join(Epoch::default(), &members, start.holder(), out);
         }
         process
     }
@@ -273,7 +273,7 @@ impl Protocol for Repaired {
             (_, Input::Message { message: Message::Install { epoch, members, holder }, .. }) => {
                 self.on_install(epoch, &members, holder, out);
             }
-            (_, Input::Detector(word)) => self.on_word(word, out),
+            (_, Input::Word(word)) => self.on_word(word, out),
             (_, Input::Timer(Timer::Back)) if self.is_silent => {
                 out.rule("is trusted again by all others: it takes a census");
                 self.is_silent = false;
@@ -366,22 +366,23 @@ impl Repaired {
     /// Does what the ring wants done, in its epoch.
     fn carry_out(&mut self, inner: &mut Effects<TokenRing>, out: &mut Effects<Self>) {
         let Some(epoch) = self.ring.as_ref().map(|ring| ring.epoch) else { return };
-        out.take_rules_of(inner);
-        for effect in inner.drain() {
-            match effect {
-                Effect::Send { to, message, continues } => {
-                    let message = Message::Ring(epoch, message);
-                    out.push(Effect::Send { to, message, continues });
-                }
-                Effect::Notify(Notice::Entered { fence }) => {
-                    self.application = Application::In;
-                    out.notify(Notice::Entered { fence: epoch.fence(fence) });
-                }
-                // Whoever leaves was told so already, whether or not the token was there.
-                Effect::Notify(Notice::Left) => {}
-                Effect::SetTimer { .. } | Effect::CancelTimer(()) | Effect::Persist(()) => {}
-            }
-        }
+        let application = &mut self.application;
+        out.lift(
+            inner,
+            Lift {
+                send: |to, message| Some((to, Message::Ring(epoch, message))),
+                timer: |()| Timer::Back,
+                stored: |()| None,
+                notice: |notice, out: &mut Effects<Self>| match notice {
+                    Notice::Entered { fence } => {
+                        *application = Application::In;
+                        out.notify(Notice::Entered { fence: epoch.fence(fence) });
+                    }
+                    // Whoever leaves was told so already, whether or not the token was there.
+                    Notice::Left => {}
+                },
+            },
+        );
     }
 
     // Its repair.
@@ -542,7 +543,7 @@ impl Repaired {
             seats.insert(seat);
         }
         let mut inner = out.inner();
-        let start = Start { holder, ..Start::founding(self.me, &view, &()) };
+        let start = Start::founding(self.me, &view, &()).held_by(holder);
         let process = TokenRing::start(start, &mut inner);
         self.ring = Some(Ring { epoch, members: seats, process });
         self.carry_out(&mut inner, out);
@@ -882,6 +883,6 @@ mod tests {
         assert!(process.ignores(Input::Timer(Timer::Back)));
         assert!(process.ignores(input(3, tell(OF_3, true))));
         assert!(process.ignores(input(3, install(OF_3, &[3, 2], None))), "it was not asked");
-        assert!(process.ignores(Input::Detector(Suspects(ProcessId(9)))));
+        assert!(process.ignores(Input::Word(Suspects(ProcessId(9)))));
     }
 }

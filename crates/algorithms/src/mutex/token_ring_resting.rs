@@ -29,9 +29,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Start,
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises};
@@ -114,14 +114,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for RestingTokenRing {
+    type Family = Locks;
     type Config = ();
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         Self {
             predecessor: start.view.predecessor(start.me),
             successor: start.view.successor(start.me),

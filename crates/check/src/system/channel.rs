@@ -1,6 +1,6 @@
 //! What is on its way from one process to another.
 
-use conclave_core::{Message, Phase, Renaming};
+use conclave_core::{Message, Phase};
 use smallvec::SmallVec;
 
 use super::rules::MESSAGES_MAX;
@@ -122,10 +122,9 @@ impl<M: Message> Wires<M> {
 }
 
 impl<M: Message> Channel<M> {
-    /// The same among others by other names.
-    pub(crate) fn renamed(&self, names: &Renaming) -> Self {
-        let renamed =
-            |it: &InFlight<M>| InFlight { message: it.message.renamed(names), left: it.left };
+    /// The same with every message renamed.
+    pub(crate) fn renamed(&self, rename: impl Fn(&M) -> M) -> Self {
+        let renamed = |it: &InFlight<M>| InFlight { message: rename(&it.message), left: it.left };
         Self(self.0.iter().map(renamed).collect())
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use conclave_core::{Protocol, Renaming, Seat, detector, election, mutex};
+use conclave_core::{Family, Renaming, Seat, detector, election, mutex};
 
-/// What applications ask of their processes.
-pub trait Client<P: Protocol>: Sync {
+/// What applications ask of the processes of a protocol of that family.
+pub trait Client<F: Family>: Sync {
     /// What one application remembers.
     type State: Clone + Eq + Hash + Debug + Send + Sync;
 
@@ -14,13 +14,13 @@ pub trait Client<P: Protocol>: Sync {
     fn first(&self, seat: Seat) -> Self::State;
 
     /// What it can ask for now, if anything.
-    fn asks(&self, state: &Self::State) -> Option<Ask<P::Command>>;
+    fn asks(&self, state: &Self::State) -> Option<Ask<F::Command>>;
 
     /// It has asked.
     fn asked(&self, state: &mut Self::State);
 
     /// It is told something.
-    fn told(&self, state: &mut Self::State, notice: &P::Notice);
+    fn told(&self, state: &mut Self::State, notice: &F::Notice);
 
     /// It dies with its process; what it has not asked for yet, it asks for when it is back.
     fn crashed(&self, state: &mut Self::State);
@@ -71,7 +71,7 @@ enum Is {
     In,
 }
 
-impl<P: mutex::Mutex> Client<P> for Enters {
+impl Client<mutex::Locks> for Enters {
     type State = Entering;
 
     fn first(&self, seat: Seat) -> Entering {
@@ -124,7 +124,7 @@ pub struct Calls {
     pub calls: u8,
 }
 
-impl<P: election::Election> Client<P> for Calls {
+impl Client<election::Elections> for Calls {
     /// How often it may still call.
     type State = u8;
 
@@ -157,7 +157,7 @@ impl<P: election::Election> Client<P> for Calls {
 #[derive(Clone, Copy, Debug)]
 pub struct Listens;
 
-impl<P: detector::Detector> Client<P> for Listens {
+impl Client<detector::Detectors> for Listens {
     type State = ();
 
     fn first(&self, _: Seat) {}

@@ -6,7 +6,9 @@ use conclave_core::Seat;
 
 use super::channel::{ChannelInfo, EMPTY, Next};
 use super::flaw::{Flaw, PREMISES, Premise};
-use super::rules::{Cause, Frame, Harm, Harmed, NO_NEWS, NodeInfo, Outcome, Rules, WatchInfo};
+use super::rules::{
+    Cause, Frame, Harm, Harmed, NO_NEWS, NodeInfo, Outcome, Rules, TimerInfo, WatchInfo,
+};
 use super::setup::{Good, Left};
 use super::step::Deed;
 use super::symmetry::Orbits;
@@ -266,7 +268,8 @@ impl Hand<'_> {
 
     fn asks(&mut self, base: &Base<'_>, seat: Seat, out: &mut Successors) -> bool {
         let node = base.words[seat.index()];
-        let Some(is_due) = self.nodes.part(node).info.asks else {
+        let info = &self.nodes.part(node).info;
+        let Some(is_due) = info.asks.filter(|_| !info.has_deadline) else {
             return false;
         };
         let outcome = self.outcome(node, Cause::Asks);
@@ -279,7 +282,7 @@ impl Hand<'_> {
     fn arrives(&mut self, base: &Base<'_>, from: Seat, to: Seat, out: &mut Successors) -> bool {
         let place = self.frame.places.channel(from, to);
         let channel = base.words[place];
-        if channel == EMPTY {
+        if channel == EMPTY || self.nodes.part(base.words[to.index()]).info.has_deadline {
             return false;
         }
         let count = self.channels.part(channel).info.next.len();
@@ -309,8 +312,8 @@ impl Hand<'_> {
         if !info.timers.iter().any(|timer| timer.is_ripe) {
             return false;
         }
-        let timers = info.timers.clone();
-        if self.frame.is_sync && self.awaits_message(base, seat) {
+        let (timers, has_deadline) = (info.timers.clone(), info.has_deadline);
+        if self.frame.is_sync && !has_deadline && self.awaits_message(base, seat) {
             return false;
         }
         let mut left = Left(base.words[self.frame.places.left()]);
@@ -323,7 +326,8 @@ impl Hand<'_> {
             };
             left = less;
         }
-        for (index, timer) in timers.iter().enumerate().filter(|(_, timer)| timer.is_ripe) {
+        let can = |timer: &TimerInfo| if has_deadline { timer.is_first } else { timer.is_ripe };
+        for (index, timer) in timers.iter().enumerate().filter(|(_, timer)| can(timer)) {
             let index = u32::try_from(index).expect("a process has few timers");
             let outcome = self.outcome(node, Cause::RunsOut(index));
             self.begin_row(base.words);

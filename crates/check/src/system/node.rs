@@ -1,10 +1,12 @@
 //! One process and what belongs to it: its application, its timers, what it has stored.
 
-use std::collections::VecDeque;
 use std::hash::Hash;
 
-use conclave_core::{Arrival, Effect, Effects, Input, Protocol, Renaming, Seat, Start};
-use conclave_observe::{Observable, What};
+use conclave_core::{
+    Arrival, Due, Environment, Host, Input, NoticeOf, Protocol, Renaming, Seat, Start, Symmetry,
+    View,
+};
+use conclave_observe::{Observable, Observed, What};
 use smallvec::SmallVec;
 
 use super::{Client, Setup};
@@ -30,6 +32,8 @@ pub(crate) struct Timer<T> {
     pub(crate) after: u16,
     /// How many ticks from now it must have.
     pub(crate) at_most: u16,
+    /// Whether it comes before any other input, once it is due.
+    pub(crate) is_deadline: bool,
     /// Whether it is another one than before: it could have run out, and was set anew. Whoever does
     /// that again and again never has to let it run out.
     pub(crate) is_other: bool,
@@ -51,41 +55,40 @@ pub(crate) trait Witness<M> {
 
 impl<P, S> Node<P, S>
 where
-    P: Protocol<Notice: Observable>,
+    P: Observed,
     S: Clone + Eq + Hash,
 {
     /// Makes the process and does what it wants done at once.
-    pub(crate) fn start<C: Client<P, State = S>>(
+    pub(crate) fn start<C: Client<P::Family, State = S>>(
         &mut self,
         setup: &Setup<'_, P, C>,
         arrival: Arrival,
-        out: &mut Effects<P>,
+        host: &mut Host<P>,
         witness: &mut impl Witness<P::Message>,
     ) {
-        let start = Start {
-            me: setup.view.at(self.seat),
-            view: setup.view,
-            holder: setup.holder.filter(|_| arrival == Arrival::Founding),
-            clock: Default::default(),
-            arrival,
-            stored: self.stored.as_ref(),
-            config: setup.config,
+        let (me, config) = (setup.view.at(self.seat), &setup.configs[self.seat.index()]);
+        let stored = self.stored.clone();
+        let start = match arrival {
+            Arrival::Founding => {
+                let opening = setup.opening(self.seat);
+                Start { opening, ..Start::founding(me, setup.view, config) }
+            }
+            Arrival::Returning => Start::returning(me, setup.view, config, stored.as_ref()),
         };
-        self.process = Some(P::start(start, out));
-        self.perform(setup, out, witness);
+        self.process = Some(host.start(start, &mut Surroundings::of(self, setup, witness)));
     }
 
     /// Takes an input and does what the process wants done about it.
-    pub(crate) fn take<C: Client<P, State = S>>(
+    pub(crate) fn take<C: Client<P::Family, State = S>>(
         &mut self,
         setup: &Setup<'_, P, C>,
         input: Input<P>,
-        out: &mut Effects<P>,
+        host: &mut Host<P>,
         witness: &mut impl Witness<P::Message>,
     ) {
-        if let Some(process) = &mut self.process {
-            process.on(input, out);
-            self.perform(setup, out, witness);
+        if let Some(mut process) = self.process.take() {
+            host.take(&mut process, input, &mut Surroundings::of(self, setup, witness));
+            self.process = Some(process);
         }
     }
 
@@ -95,7 +98,7 @@ where
     }
 
     /// It dies, and with it all but what it stored.
-    pub(crate) fn crash<C: Client<P, State = S>>(&mut self, client: &C) {
+    pub(crate) fn crash<C: Client<P::Family, State = S>>(&mut self, client: &C) {
         self.process = None;
         self.timers.clear();
         client.crashed(&mut self.client);
@@ -109,78 +112,26 @@ where
         }
     }
 
-    /// The same among others by other names, if names mean no more than that.
-    pub(crate) fn renamed<C>(&self, names: &Renaming, client: &C) -> Option<Self>
+    /// The same among others by other names.
+    pub(crate) fn renamed<C>(
+        &self,
+        names: &Renaming,
+        symmetry: &dyn Symmetry<P>,
+        client: &C,
+    ) -> Self
     where
-        C: Client<P, State = S>,
+        C: Client<P::Family, State = S>,
     {
         let renamed =
-            |timer: &Timer<_>| Timer { name: P::renamed_timer(timer.name, names), ..*timer };
+            |timer: &Timer<_>| Timer { name: symmetry.timer(timer.name, names), ..*timer };
         let mut timers: SmallVec<[_; 4]> = self.timers.iter().map(renamed).collect();
         timers.sort_by_key(|timer| timer.name);
-        Some(Self {
+        Self {
             seat: names.seat(self.seat),
-            process: match &self.process {
-                Some(process) => Some(process.renamed(names)?),
-                None => None,
-            },
+            process: self.process.as_ref().map(|process| symmetry.process(process, names)),
             client: client.renamed(&self.client, names),
             timers,
-            stored: self.stored.as_ref().map(|stored| P::renamed_stored(stored, names)),
-        })
-    }
-
-    fn perform<C: Client<P, State = S>>(
-        &mut self,
-        setup: &Setup<'_, P, C>,
-        out: &mut Effects<P>,
-        witness: &mut impl Witness<P::Message>,
-    ) {
-        let mut own = VecDeque::new();
-        let before = self.timers.clone();
-        loop {
-            witness.rules(out.take_rules());
-            // A multicast is one transmission, however many copies leave this process.
-            let mut is_transmitted = false;
-            for effect in out.drain() {
-                match effect {
-                    Effect::Send { to, message, continues } => {
-                        let Some(to) = setup.view.seat(to) else { continue };
-                        is_transmitted &= continues;
-                        witness.sent(to, &message, is_transmitted);
-                        is_transmitted |= to != self.seat;
-                        if to == self.seat {
-                            own.push_back(message);
-                        }
-                    }
-                    Effect::Notify(notice) => {
-                        if let Some(what) = notice.what(setup.view) {
-                            witness.told(what);
-                        }
-                        setup.client.told(&mut self.client, &notice);
-                    }
-                    Effect::SetTimer { timer, after, at_most } => {
-                        let (after, at_most) = (setup.time.ticks(after), setup.time.ticks(at_most));
-                        if after.is_rounded || at_most.is_rounded {
-                            witness.rounded();
-                        }
-                        let mut is_other = false;
-                        if setup.tells_renewals && after.count == 0 {
-                            let old = before.iter().find(|set| set.name == timer);
-                            is_other = old.is_some_and(|old| !old.is_other);
-                        }
-                        let (after, at_most) = (after.count, at_most.count);
-                        self.set(Timer { name: timer, after, at_most, is_other });
-                    }
-                    Effect::CancelTimer(timer) => self.timers.retain(|set| set.name != timer),
-                    Effect::Persist(stored) => self.stored = Some(stored),
-                }
-            }
-            let (Some(message), Some(process)) = (own.pop_front(), &mut self.process) else {
-                return;
-            };
-            witness.took_own(&message);
-            process.on(Input::Message { from: setup.view.at(self.seat), message }, out);
+            stored: self.stored.as_ref().map(|stored| symmetry.stored(stored, names)),
         }
     }
 
@@ -188,5 +139,86 @@ where
         self.timers.retain(|set| set.name != timer.name);
         let place = self.timers.iter().position(|set| set.name > timer.name);
         self.timers.insert(place.unwrap_or(self.timers.len()), timer);
+    }
+}
+
+/// All that is around a process while it takes a step.
+struct Surroundings<'a, P: Protocol, C: Client<P::Family>, W> {
+    setup: &'a Setup<'a, P, C>,
+    node: &'a mut Node<P, C::State>,
+    /// The timers that were set when the step began.
+    before: SmallVec<[Timer<P::Timer>; 4]>,
+    witness: &'a mut W,
+}
+
+impl<'a, P: Protocol, C: Client<P::Family>, W> Surroundings<'a, P, C, W> {
+    fn of(node: &'a mut Node<P, C::State>, setup: &'a Setup<'a, P, C>, witness: &'a mut W) -> Self {
+        let before = node.timers.clone();
+        Self { setup, node, before, witness }
+    }
+}
+
+impl<P, C, W> Environment<P> for Surroundings<'_, P, C, W>
+where
+    P: Observed,
+    C: Client<P::Family>,
+    W: Witness<P::Message>,
+{
+    fn view(&self) -> &View {
+        self.setup.view
+    }
+
+    fn seat(&self) -> Seat {
+        self.node.seat
+    }
+
+    fn stepped(&mut self, _: &P, rules: Vec<&'static str>) {
+        self.witness.rules(rules);
+    }
+
+    fn send(&mut self, to: Seat, message: P::Message, is_copy: bool) {
+        self.witness.sent(to, &message, is_copy);
+    }
+
+    fn send_own(&mut self, message: &P::Message, is_copy: bool) {
+        self.witness.sent(self.node.seat, message, is_copy);
+    }
+
+    fn take_own(&mut self, message: &P::Message) {
+        self.witness.took_own(message);
+    }
+
+    fn notify(&mut self, notice: NoticeOf<P>) {
+        if let Some(what) = notice.what(self.setup.view) {
+            self.witness.told(what);
+        }
+        self.setup.client.told(&mut self.node.client, &notice);
+    }
+
+    fn set_timer(&mut self, name: P::Timer, due: Due) {
+        let (after, at_most, is_deadline) = match due {
+            Due::Within { after, at_most } => (after, at_most, false),
+            Due::Deadline(after) => (after, after, true),
+        };
+        let time = self.setup.time;
+        let (after, at_most) = (time.ticks(after), time.ticks(at_most));
+        if after.is_rounded || at_most.is_rounded {
+            self.witness.rounded();
+        }
+        let mut is_other = false;
+        if self.setup.tells_renewals && after.count == 0 {
+            let old = self.before.iter().find(|set| set.name == name);
+            is_other = old.is_some_and(|old| !old.is_other);
+        }
+        let (after, at_most) = (after.count, at_most.count);
+        self.node.set(Timer { name, after, at_most, is_deadline, is_other });
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.node.timers.retain(|set| set.name != timer);
+    }
+
+    fn persist(&mut self, stored: P::Stored) {
+        self.node.stored = Some(stored);
     }
 }

@@ -89,6 +89,8 @@ pub(crate) struct NodeInfo {
     pub(crate) is_up: bool,
     pub(crate) waits: bool,
     pub(crate) is_done: bool,
+    /// Whether a deadline is due, so that nothing else comes in before it.
+    pub(crate) has_deadline: bool,
     pub(crate) timers: SmallVec<[TimerInfo; 4]>,
 }
 
@@ -99,6 +101,8 @@ pub(crate) struct TimerInfo {
     pub(crate) is_ripe: bool,
     /// Whether it must before time passes.
     pub(crate) is_due: bool,
+    /// Whether it must before anything else happens to its process.
+    pub(crate) is_first: bool,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use conclave_core::{ProcessId, Promises, Protocol, Seat, View};
+use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
 
 /// A system of processes, what they are asked to do, and what can happen to them.
 #[derive(Clone, Debug)]
 pub struct Setup<'a, P: Protocol, C> {
     /// Who takes part.
     pub view: &'a View,
-    /// What they agreed on.
-    pub config: &'a P::Config,
+    /// By seat: what each knows before it starts.
+    pub configs: &'a [P::Config],
     /// What they promise.
     pub promises: Promises,
-    /// Who is in from the start.
-    pub holder: Option<ProcessId>,
+    /// By seat: what is known already as it begins; empty if nothing is.
+    pub openings: &'a [OpeningOf<P>],
     /// What their applications ask for.
     pub client: C,
     /// Whether channels keep the order.
@@ -43,6 +43,13 @@ pub struct Setup<'a, P: Protocol, C> {
     pub interchangeable: Vec<Seat>,
 }
 
+impl<P: Protocol, C> Setup<'_, P, C> {
+    /// What is known to that process as it begins.
+    pub(crate) fn opening(&self, seat: Seat) -> OpeningOf<P> {
+        self.openings.get(seat.index()).cloned().unwrap_or_default()
+    }
+}
+
 /// Whether channels keep the order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Channels {
@@ -58,7 +65,8 @@ pub enum TimeModel {
     /// It is not counted: a message takes any time, and a timer may run out as soon as it is set.
     Async,
     /// In ticks: a message takes from none to `bound` of them, and a timer runs out at its own. Of
-    /// what happens to a process at one tick, a message that must arrive comes before a timer.
+    /// what happens to a process at one tick, a deadline comes first, and a message that must arrive
+    /// comes before a timer.
     Sync {
         /// D: in how many ticks a message has arrived.
         bound: u16,

@@ -19,8 +19,8 @@
 
 use std::sync::OnceLock;
 
-use conclave_core::{Protocol, Renaming, Seat};
-use conclave_observe::Observable;
+use conclave_core::{Renaming, Seat};
+use conclave_observe::Observed;
 
 use super::channel::EMPTY;
 use super::hand::Hand;
@@ -181,8 +181,8 @@ impl Images {
 
 impl<'a, P, C> System<'a, P, C>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     /// Makes ready what is to be searched up to renaming, if the processes start alike.
     pub fn reduced(setup: &'a Setup<'a, P, C>) -> Result<Self, Asymmetry> {

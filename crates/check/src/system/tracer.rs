@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use conclave_core::{Arrival, Effects, Fence, Input, Message, Protocol, Seat};
+use conclave_core::{Arrival, Family, Host, Input, Message, Protocol, Seat};
 use conclave_observe::trace::Record;
-use conclave_observe::{Event, LossCause, MessageId, MessageNumbers, Observable, Time, What};
+use conclave_observe::{
+    Event, LossCause, MessageId, MessageNumbers, Observable, Observed, Time, What,
+};
 use smallvec::SmallVec;
 
 use super::channel::{Channel, InFlight};
@@ -23,13 +25,13 @@ pub struct Told {
 }
 
 /// Takes steps and writes them down.
-struct Tracer<'a, P: Protocol, C: Client<P>> {
+struct Tracer<'a, P: Protocol, C: Client<P::Family>> {
     system: &'a System<'a, P, C>,
     nodes: Vec<Node<P, C::State>>,
     channels: BTreeMap<(Seat, Seat), Vec<Numbered<P::Message>>>,
     /// How many of the dead can still come back.
     returns: u8,
-    out: Effects<P>,
+    host: Host<P>,
     page: Page<P::Message>,
 }
 
@@ -52,8 +54,8 @@ struct Page<M> {
 
 impl<P, C> System<'_, P, C>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     /// What happens on a way to a flaw. Where that is that nothing happens any more, it is said
     /// who waits for whom.
@@ -112,8 +114,8 @@ where
 
 impl<'a, P, C> Tracer<'a, P, C>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     fn new(system: &'a System<'a, P, C>) -> Self {
         let setup = system.setup;
@@ -126,9 +128,9 @@ where
             sends: Vec::new(),
             own: std::collections::VecDeque::new(),
         };
-        let (nodes, channels, out) = (Vec::new(), BTreeMap::new(), Effects::explained());
+        let (nodes, channels, host) = (Vec::new(), BTreeMap::new(), Host::explained());
         let returns = setup.faults.returns;
-        let mut tracer = Self { system, nodes, channels, returns, out, page };
+        let mut tracer = Self { system, nodes, channels, returns, host, page };
         for seat in (0..setup.view.len()).map(Seat::at) {
             let client = setup.client.first(seat);
             let timers = SmallVec::new();
@@ -139,14 +141,17 @@ where
             tracer.nodes[seat.index()].start(
                 setup,
                 Arrival::Founding,
-                &mut tracer.out,
+                &mut tracer.host,
                 &mut tracer.page,
             );
         }
         tracer.send_all();
-        if let Some(holder) = setup.holder.and_then(|id| setup.view.seat(id)) {
-            tracer.page.seat = holder;
-            tracer.page.event(What::Entered { fence: Fence::default() });
+        for seat in (0..setup.view.len()).map(Seat::at) {
+            let told = P::Family::told_at_first(&setup.opening(seat), setup.view.at(seat));
+            if let Some(what) = told.and_then(|notice| notice.what(setup.view)) {
+                tracer.page.seat = seat;
+                tracer.page.event(what);
+            }
         }
         tracer
     }
@@ -189,7 +194,7 @@ where
                 self.nodes[seat.index()].start(
                     setup,
                     Arrival::Returning,
-                    &mut self.out,
+                    &mut self.host,
                     &mut self.page,
                 );
                 self.send_all();
@@ -231,7 +236,7 @@ where
 
     fn go_on(&mut self, seat: Seat, input: Input<P>) {
         let node = &mut self.nodes[seat.index()];
-        node.take(self.system.setup, input, &mut self.out, &mut self.page);
+        node.take(self.system.setup, input, &mut self.host, &mut self.page);
         self.send_all();
     }
 

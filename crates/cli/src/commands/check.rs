@@ -19,7 +19,7 @@ use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     Asymmetry, Bounds, Channels, Faults, Flaw, INTERCHANGEABLE_MAX, Premise, TimeModel,
 };
-use conclave_check::{Fairness, Finding, Limit, Progress as Far, STATES_MAX, Verdict};
+use conclave_check::{Fairness, Finding, Limit, Progress as Far, Refusal, STATES_MAX, Verdict};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{Time, Verdict as Judged};
@@ -217,10 +217,18 @@ fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Du
     let progress = Progress::endless();
     let searched = plan.run(&mut watch(&progress, max_time));
     let searched = searched.map_err(|error| match error.downcast_ref() {
-        Some(&asymmetry) => no_symmetry(plan.entry.name, asymmetry),
+        Some(&Refusal::Asymmetry(asymmetry)) => no_symmetry(plan.entry.name, asymmetry),
+        Some(Refusal::ReadsClock) => reads_clock(plan.entry.name),
         None => error,
     })?;
     Ok((searched, progress.elapsed()))
+}
+
+fn reads_clock(name: &str) -> anyhow::Error {
+    anyhow!(
+        "{name} reads its clock, and a search has none to show: it can be simulated (`conclave run \
+         {name}`), not searched"
+    )
 }
 
 /// Why states cannot be told apart up to names only, and what would be right.

@@ -8,6 +8,9 @@ use conclave_observe::trace::{Record, Trace};
 /// Why a trace could not be taken again.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReplayError {
+    /// The processes read their clocks, and the times of the trace are none that clocks showed.
+    #[error("its processes read their clocks, and a search has none to show them")]
+    NoClock,
     /// It is a trace of others.
     #[error("the trace has other members")]
     Members,

@@ -12,9 +12,9 @@ pub struct World<P: Protocol> {
     /// By seat: what it persisted last.
     pub stored: Vec<Option<P::Stored>>,
     /// Timers that are set.
-    pub timers: BTreeMap<(Seat, P::Timer), Due>,
-    /// By seat: what it said to itself and has not taken in, in order.
-    pub to_self: Vec<VecDeque<(MessageId, P::Message)>>,
+    pub timers: BTreeMap<(Seat, P::Timer), Setting>,
+    /// By seat: the numbers of what it said to itself and has not taken in, in order.
+    pub own: Vec<VecDeque<MessageId>>,
     pub paused: BTreeSet<Seat>,
     /// Partitions in force: who is on which side.
     pub cuts: BTreeMap<(u16, Seat), Side>,
@@ -33,9 +33,10 @@ pub struct Flight<M> {
 
 /// When a timer would run out in a run that is timed; of two at once, the one that was set first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Due {
+pub struct Setting {
     pub at: Time,
-    pub setting: u64,
+    pub number: u64,
+    pub is_deadline: bool,
 }
 
 /// All that decides how a run goes on, as it was at one moment. Neither the time nor the numbers of
@@ -56,7 +57,7 @@ impl<P: Protocol> World<P> {
             processes: (0..members).map(|_| None).collect(),
             stored: vec![None; members],
             timers: BTreeMap::new(),
-            to_self: (0..members).map(|_| VecDeque::new()).collect(),
+            own: (0..members).map(|_| VecDeque::new()).collect(),
             paused: BTreeSet::new(),
             cuts: BTreeMap::new(),
             in_flight: BTreeMap::new(),
@@ -73,7 +74,7 @@ impl<P: Protocol> World<P> {
     /// Whether that number was free.
     pub fn send(&mut self, id: MessageId, flight: Flight<P::Message>) -> bool {
         if flight.from == flight.to {
-            self.to_self[flight.to.index()].push_back((id, flight.message));
+            self.own[flight.to.index()].push_back(id);
             return true;
         }
         self.in_flight.insert(id, flight).is_none()
@@ -101,6 +102,13 @@ impl<P: Protocol> World<P> {
         true
     }
 
+    /// The deadline of a process that is due first, if one is due by then.
+    pub fn first_deadline(&self, seat: Seat, now: Time) -> Option<P::Timer> {
+        let own = self.timers.iter().filter(|((owner, _), _)| *owner == seat);
+        let due = own.filter(|(_, setting)| setting.is_deadline && setting.at <= now);
+        due.min_by_key(|(_, setting)| **setting).map(|(&(_, timer), _)| timer)
+    }
+
     /// The timers of a process that are set, in the order in which they are due.
     pub fn timers_of(&self, seat: Seat) -> Vec<P::Timer> {
         let own = self.timers.iter().filter(|((owner, _), _)| *owner == seat);
@@ -109,17 +117,9 @@ impl<P: Protocol> World<P> {
         own.into_iter().map(|(_, timer)| timer).collect()
     }
 
-    /// Whether somebody has still to take in what it said to itself.
-    pub fn is_within_step(&self) -> bool {
-        self.to_self.iter().any(|said| !said.is_empty())
-    }
-
     /// Whether nothing happens any more unless an application asks for it.
     pub fn is_quiet(&self) -> bool {
-        self.in_flight.is_empty()
-            && self.timers.is_empty()
-            && self.paused.is_empty()
-            && !self.is_within_step()
+        self.in_flight.is_empty() && self.timers.is_empty() && self.paused.is_empty()
     }
 
     pub fn snapshot(&self) -> Snapshot<P> {

@@ -9,9 +9,15 @@ use crate::testing::{Deed, Probe};
 
 const SESSION: Duration = Duration::from_millis(30);
 
+const STORE: ProcessId = ProcessId(0);
+
+fn config(me: u32, watch: Watch) -> Config {
+    let part = if ProcessId(me) == STORE { Part::Store } else { Part::Candidate(STORE) };
+    Config { part, session: SESSION, watch }
+}
+
 fn process(me: u32, watch: Watch) -> Probe<ZooKeeper> {
-    let config = Config::new(SESSION, watch);
-    Probe::founding(me, &View::dense(0, 6), &config)
+    Probe::founding(me, &View::dense(0, 6), &config(me, watch))
 }
 
 /// Of 1 to 5.
@@ -80,13 +86,13 @@ fn a_candidate_takes_part_from_its_start_and_gets_into_the_line() {
 #[test]
 fn one_who_returns_opens_another_session_and_remembers_what_it_acknowledged() {
     let stored = Stored { session: 4, epoch: Term(7), claimant: Some(ProcessId(2)) };
-    let config = Config::new(SESSION, Watch::NextLower);
+    let config = config(1, Watch::NextLower);
     let view = View::dense(0, 6);
     let mut returned = Probe::<ZooKeeper>::returning(1, &view, &config, Some(&stored));
     assert_eq!(returned.began[1], kept(5, 7, Some(2)));
     assert_eq!(returned.receive(3, NewLeader(Term(7))), [Sent(3, Nack(Term(7)))]);
     assert_eq!(returned.receive(2, NewLeader(Term(7))), [Sent(2, Ack(Term(7)))]);
-    assert!(returned.ignores(Input::Message { from: COORDINATOR, message: Closed(4) }));
+    assert!(returned.ignores(Input::Message { from: STORE, message: Closed(4) }));
 }
 
 #[test]
@@ -256,7 +262,7 @@ fn followers_learn_of_the_leader_even_if_the_commit_is_lost() {
 fn a_leader_that_was_silent_for_long_is_no_leader_and_the_first_in_line_looks_again() {
     let mut deposed = leader();
     assert!(deposed.receive(2, Commit(Term(2))).contains(&told(2, 2)));
-    assert!(deposed.ignores(Input::Message { from: COORDINATOR, message: At(1, place(1, None)) }));
+    assert!(deposed.ignores(Input::Message { from: STORE, message: At(1, place(1, None)) }));
     assert_eq!(
         deposed.timer(Timer::Silence),
         [Says(Notice::Vacant), Says(Notice::Electing), Sent(0, Read(1))]

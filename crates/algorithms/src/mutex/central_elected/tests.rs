@@ -28,7 +28,7 @@ fn process(me: u32) -> Probe<CentralElected> {
 fn held_by(holder: u32, me: u32) -> Probe<CentralElected> {
     let (view, config) = (View::dense(1, 3), config());
     let start = Start::founding(ProcessId(me), &view, &config);
-    Probe::start(Start { holder: Some(ProcessId(holder)), ..start })
+    Probe::start(start.held_by(Some(ProcessId(holder))))
 }
 
 /// 2, just elected for 3 has died; 1 has yet to tell.
@@ -287,8 +287,8 @@ fn what_makes_no_sense_is_ignored() {
     assert!(process.ignores(input(2, tell(0, true))));
     assert!(process.ignores(input(3, install(0, Some(1)))));
     assert!(process.ignores(input(3, to_client(0, Grant(Fence(0))))), "it did not ask");
-    assert!(process.ignores(Input::Detector(Trusts(ProcessId(2)))));
-    assert!(process.ignores(Input::Detector(Suspects(ProcessId(9)))));
+    assert!(process.ignores(Input::Word(Trusts(ProcessId(2)))));
+    assert!(process.ignores(Input::Word(Suspects(ProcessId(9)))));
     process.command(Command::Enter);
     assert!(process.ignores(Input::Command(Command::Enter)));
     assert!(process.ignores(Input::Command(Command::Leave)));

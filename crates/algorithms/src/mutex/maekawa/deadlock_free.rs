@@ -43,10 +43,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use conclave_core::clock::{LamportClock, Stamp, Timestamp};
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, Seat, SeatSet,
-    Start, View,
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Seat,
+    SeatSet, Start, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises};
@@ -168,14 +168,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for Maekawa {
+    type Family = Locks;
     type Config = VotingSets;
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, VotingSets>, _: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         let (voters, voted) = super::seat_of_voter(&start);
         // A holder known from the start has the oldest request there can be.
         let oldest = |process| Stamp { time: Timestamp::default(), process };
@@ -183,7 +183,7 @@ impl Protocol for Maekawa {
             me: start.me,
             view: start.view.clone(),
             voters,
-            clock: LamportClock::starting_at(start.clock),
+            clock: LamportClock::starting_at(start.opening.clock),
             fence: HighestFence::default(),
             role: if start.is_holder() { Role::Held } else { Role::Released },
             ballot: Ballot {

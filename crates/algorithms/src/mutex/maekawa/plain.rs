@@ -27,9 +27,10 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, ProcessId, Protocol, SeatSet, Start, View,
+    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
+    Start, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
@@ -150,14 +151,14 @@ impl conclave_core::Message for Message {
 }
 
 impl Protocol for MaekawaPlain {
+    type Family = Locks;
     type Config = VotingSets;
-    type Command = Command;
     type Message = Message;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, VotingSets>, _: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         let (voters, voted) = super::seat_of_voter(&start);
         Self {
             view: start.view.clone(),

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use conclave_algorithms::catalogue::{self, Entry, Setting};
-use conclave_algorithms::mutex::central;
+use conclave_algorithms::catalogue::{self, Entry, SERVER, Setting};
 use conclave_core::ProcessId;
 use conclave_core::clock::Timestamp;
 use conclave_observe::trace::{Header, Trace, json};
@@ -63,7 +62,7 @@ pub fn plan_of_trace(trace: &Trace) -> anyhow::Result<Plan> {
         bail!("line 1: `options` names process {stranger}, who is not a member");
     }
     if plan.entry.view_of(&plan.clients)?.members() != header.members {
-        bail!("line 1: `members` of {} begin with {}", entry.name, central::COORDINATOR);
+        bail!("line 1: `members` of {} begin with {SERVER}", entry.name);
     }
     if header.promises != entry.promises.as_judged() {
         bail!("line 1: {} promises something else", entry.name);
@@ -77,7 +76,7 @@ pub fn plan_of_trace(trace: &Trace) -> anyhow::Result<Plan> {
 
 /// The command line that would start these processes, but for what only a scenario can say.
 fn words(header: &Header, entry: &Entry) -> anyhow::Result<Vec<String>> {
-    let is_client = |id: &&ProcessId| !entry.needs.coordinator || **id != central::COORDINATOR;
+    let is_client = |id: &&ProcessId| !entry.needs.coordinator || **id != SERVER;
     let ids: Vec<_> = header.members.iter().filter(is_client).map(ToString::to_string).collect();
     if ids.is_empty() || ids.len() > MEMBERS_MAX as usize {
         bail!("line 1: {} members; a run has from 1 to {MEMBERS_MAX}", ids.len());
