@@ -65,10 +65,10 @@ pub fn visit<V, T>(entry: &Entry, seating: &Seating<'_>, visitor: V) -> Result<T
 where
     V: Visitor<Locks, Output = T> + Visitor<Elections, Output = T> + Visitor<Detectors, Output = T>,
 {
-    match entry.promises {
-        Promises::Mutex { .. } => Locks::visit(entry, seating, visitor),
-        Promises::Election { .. } => Elections::visit(entry, seating, visitor),
-        Promises::Detector => Detectors::visit(entry, seating, visitor),
+    match entry.family {
+        Locks::NAME => Locks::visit(entry, seating, visitor),
+        Elections::NAME => Elections::visit(entry, seating, visitor),
+        _ => Detectors::visit(entry, seating, visitor),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use conclave_core::{Message, Protocol};
-use conclave_observe::Observed;
+use conclave_observe::{Observed, Spoken};
 
 use crate::system::{Asymmetry, Bounds, Client, Deed, Faults, Flaw, Premise, Setup, System, Told};
 use crate::{
@@ -166,7 +166,8 @@ where
     }
     match &explored.outcome {
         Outcome::Flawed { flaw, path, cut } => {
-            let (flaw, cut) = (Flaw::of(*flaw), *cut);
+            let breaches = P::Family::VOCABULARY.breaches;
+            let (flaw, cut) = (Flaw::of(*flaw, breaches), *cut);
             finding.verdict = Verdict::Refuted(flaw);
             let path = match setup.interchangeable.is_empty() {
                 true => path.clone(),
@@ -283,18 +284,14 @@ impl Finding {
     }
 
     /// What the proof rests on and never happened.
-    fn vacuous<P: Protocol, C>(&self, setup: &Setup<'_, P, C>) -> Vec<Premise> {
+    fn vacuous<P: Observed, C>(&self, setup: &Setup<'_, P, C>) -> Vec<Premise> {
+        let vocabulary = P::Family::VOCABULARY;
         let Faults { crashes, returns, losses, duplications } = setup.faults;
         let is_rested_on = |premise: Premise| match premise {
-            Premise::TwoWait => {
-                matches!(setup.promises, conclave_core::Promises::Mutex { .. })
-                    && setup.view.len() > 1
-            }
+            Premise::TwoWait => vocabulary.is_contended && setup.view.len() > 1,
             // Nobody has to be noticed where nobody dies; but then nothing is shown of it either.
             Premise::Served => {
-                self.liveness.is_some()
-                    || crashes > 0
-                    || !matches!(setup.promises, conclave_core::Promises::Detector)
+                self.liveness.is_some() || crashes > 0 || vocabulary.serves_without_crash
             }
             Premise::Finished => setup.bounds.timeouts.is_none() && setup.bounds.terms.is_none(),
             Premise::Crashed => crashes > 0,

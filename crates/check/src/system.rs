@@ -25,9 +25,8 @@ mod tracer;
 use std::hash::Hash;
 use std::sync::atomic::Ordering;
 
-use conclave_core::election::Term;
 use conclave_core::{Arrival, Family, Host, Input, Message, Protocol, Renaming, Seat};
-use conclave_observe::{Observable, Observed, What};
+use conclave_observe::{Observed, Spoken, What};
 use smallvec::SmallVec;
 
 use self::channel::{ChannelInfo, Wires};
@@ -118,14 +117,12 @@ where
         let sends: SmallVec<[(Seat, PartId); 4]> =
             to_others.map(|(to, message)| (*to, self.wires.message(message))).collect();
         let kinds = notes.sends.iter().fold(0, |bits, (_, it)| bits | 1 << (it.kind() % 32));
-        let serves = notes.news.iter().any(|what| {
-            matches!(what, What::Entered { .. } | What::Elected { .. } | What::Suspected { .. })
-        });
-        let last = self.setup.bounds.terms.map(Term);
-        let is_of_last_term = notes
-            .news
-            .iter()
-            .any(|what| matches!(what, What::Elected { term, .. } if Some(*term) == last));
+        let vocabulary = P::Family::VOCABULARY;
+        let mut served =
+            notes.news.iter().filter_map(What::said).filter(|it| (vocabulary.serves)(it));
+        let serves = served.clone().next().is_some();
+        let last = self.setup.bounds.terms;
+        let is_of_last_term = served.any(|said| Some(said.numbers[0]) == last);
         let is_broken = self.setup.check_invariants
             && node.process.as_ref().is_some_and(|process| process.invariants().is_err());
         let is_beyond = self.is_beyond(&node);
@@ -205,8 +202,8 @@ where
             let mut node = Node { seat, process: None, client, timers, stored: None };
             let mut notes = Notes::of(None);
             let told = P::Family::told_at_first(&setup.opening(seat), setup.view.at(seat));
-            if let Some(what) = told.and_then(|notice| notice.what(setup.view)) {
-                notes.told(what);
+            if let Some(said) = told.and_then(|notice| P::Family::told(&notice, setup.view)) {
+                notes.told(What::Told(said));
             }
             node.start(setup, Arrival::Founding, &mut Host::new(), &mut notes);
             self.noted(node, notes)
@@ -220,7 +217,8 @@ where
         let notes = match cause {
             Cause::Asks => {
                 let ask = setup.client.asks(&node.client).expect("it was asked whether it can");
-                let mut notes = Notes::of(ask.command.what(setup.view));
+                let said = P::Family::asked(&ask.command, setup.view);
+                let mut notes = Notes::of(Some(What::Asked(said)));
                 setup.client.asked(&mut node.client);
                 node.take(setup, Input::Command(ask.command), host, &mut notes);
                 notes

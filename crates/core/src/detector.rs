@@ -20,6 +20,7 @@ pub enum Notice {
 pub enum Detectors {}
 
 impl Family for Detectors {
+    const NAME: &'static str = "detector";
     type Command = Command;
     type Notice = Notice;
     type Opening = ();

@@ -2,7 +2,7 @@
 //!
 //! One vocabulary for all of them, so that workloads, judges and network drivers are written once.
 
-use crate::{Family, ProcessId, Protocol};
+use crate::{Family, ProcessId, Promises, Protocol};
 
 /// Which election a leader was elected in: at most one leader has a term. It only grows. Algorithms
 /// that number nothing use [`Term::NONE`].
@@ -62,10 +62,22 @@ pub enum Notice {
 pub enum Elections {}
 
 impl Family for Elections {
+    const NAME: &'static str = "election";
     type Command = Command;
     type Notice = Notice;
     type Opening = ();
 }
+
+/// The promise that who is elected has the largest id of all that are up, and in the end all agree.
+/// (All keep to it that whoever takes part decides or crashes.)
+pub const LARGEST: Promises = Promises::number(0);
+
+/// The promise that at most one is elected in a term.
+pub const TERMS: Promises = Promises::number(1);
+
+/// The promise that at most one leads at any time, also where terms differ, as long as no clock
+/// drifts more than is allowed for.
+pub const ONE_AT_A_TIME: Promises = Promises::number(2);
 
 /// An election algorithm: any protocol of this family.
 pub trait Election: Protocol<Family = Elections> {}

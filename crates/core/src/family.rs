@@ -12,6 +12,8 @@ use crate::{ProcessId, Protocol};
 /// Workloads, judges, drawings and drivers are written once for a family. Whoever adds one brings
 /// its words here, and what is promised in them to the judge; nothing that exists changes for it.
 pub trait Family: Sized + 'static {
+    /// What it is called, e.g. in a trace.
+    const NAME: &'static str;
     /// What an application can ask for.
     type Command: Clone + Debug + Eq + Hash + Send + Sync;
     /// What an application is told.

@@ -3,7 +3,7 @@
 //! One vocabulary for all of them, so that workloads, judges and network drivers are written once.
 
 use crate::clock::Timestamp;
-use crate::{Arrival, Family, Fence, ProcessId, Protocol, Start};
+use crate::{Arrival, Family, Fence, ProcessId, Promises, Protocol, Start};
 
 /// What the application asks for.
 ///
@@ -45,6 +45,7 @@ pub struct Opening {
 pub enum Locks {}
 
 impl Family for Locks {
+    const NAME: &'static str = "mutex";
     type Command = Command;
     type Notice = Notice;
     type Opening = Opening;
@@ -53,6 +54,13 @@ impl Family for Locks {
         (opening.holder == Some(me)).then_some(Notice::Entered { fence: Fence(0) })
     }
 }
+
+/// The promise that every request is granted. (All keep to it that never two are in, and that every
+/// entry has a higher fence than all before it.)
+pub const LIVENESS: Promises = Promises::number(0);
+
+/// The promise that requests are granted in the order in which they happened.
+pub const ORDERING: Promises = Promises::number(1);
 
 /// A mutual exclusion algorithm: any protocol of this family.
 pub trait Mutex: Protocol<Family = Locks> {}

@@ -1,46 +1,44 @@
 //! What an algorithm keeps, as long as it gets what it needs: what a judge holds it to.
 
-/// What an algorithm keeps, by what it is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Promises {
-    /// Mutual exclusion: never two holders, and every entry has a higher fence than all before it.
-    Mutex {
-        /// Every request is granted.
-        liveness: bool,
-        /// Requests are granted in the order in which they happened.
-        ordering: bool,
-    },
-    /// Election: whoever takes part decides or crashes.
-    Election {
-        /// Who is elected has the largest id of all that are up, and in the end all agree.
-        largest: bool,
-        /// At most one is elected in a term.
-        terms: bool,
-        /// At most one leads at any time, also where terms differ, as long as no clock drifts more
-        /// than is allowed for.
-        one_at_a_time: bool,
-    },
-    /// Failure detection: the dead are suspected, and nobody else is.
-    Detector,
-}
+/// A set of promises. Which there are, each family says, e.g. [`mutex::ORDERING`](crate::mutex).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Promises(u32);
 
 impl Promises {
-    /// Whether requests are granted in the order in which they happened.
-    pub const fn ordering(self) -> bool {
-        matches!(self, Self::Mutex { ordering: true, .. })
+    /// Nothing beyond what every member of the family keeps.
+    pub const NONE: Self = Self(0);
+
+    /// The promise of that number, alone.
+    pub const fn number(number: u32) -> Self {
+        Self(1 << number)
     }
 
-    /// The same, as far as a judge goes by it: whoever waits in vain is seen without a promise.
+    /// These and those.
     #[must_use]
-    pub const fn as_judged(self) -> Self {
-        match self {
-            Self::Mutex { ordering, .. } => Self::Mutex { liveness: true, ordering },
-            other => other,
-        }
+    pub const fn and(self, more: Self) -> Self {
+        Self(self.0 | more.0)
     }
 
-    /// Whether everybody who waits is served.
-    pub const fn liveness(self) -> bool {
-        !matches!(self, Self::Mutex { liveness: false, .. })
+    /// Whether all of those are among these.
+    pub const fn keeps(self, those: Self) -> bool {
+        self.0 & those.0 == those.0
+    }
+
+    /// The numbers of these.
+    pub fn numbers(self) -> impl Iterator<Item = u32> {
+        (0..u32::BITS).filter(move |number| self.0 >> number & 1 == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_keeps_what_was_put_in_and_no_more() {
+        let both = Promises::number(0).and(Promises::number(5));
+        assert!(both.keeps(Promises::number(5)) && both.keeps(both) && both.keeps(Promises::NONE));
+        assert!(!both.keeps(Promises::number(1).and(Promises::number(5))));
+        assert_eq!(both.numbers().collect::<alloc::vec::Vec<_>>(), [0, 5]);
     }
 }

@@ -38,6 +38,7 @@ use crate::{Effects, Family, Input, Message, OpeningOf, ProcessId, Symmetry, Vie
 /// enum Pingers {}
 ///
 /// impl Family for Pingers {
+///     const NAME: &'static str = "pinger";
 ///     type Command = ();
 ///     type Notice = &'static str;
 ///     type Opening = ();

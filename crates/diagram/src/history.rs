@@ -21,13 +21,13 @@ use crate::scene::MarkKind;
 pub(crate) struct History {
     /// The journeys of messages, in the order in which they were sent.
     pub flights: Vec<Flight>,
-    /// Waiting and holding, electing and leading.
+    /// What lasts, such as waiting and holding.
     pub stays: Vec<Stay>,
     /// Crashes and pauses.
     pub absences: Vec<Absence>,
     /// Partitions, one entry for each process concerned.
     pub cuts: Vec<Cut>,
-    /// Intervals with more than one holder, or more than one leader.
+    /// Intervals in which more than one has what only one may have.
     pub clashes: Vec<Clash>,
     /// What processes are told, ask for and suspect: at what time, by whom, what.
     pub notes: Vec<(Time, Seat, MarkKind)>,
@@ -51,7 +51,7 @@ impl History {
         let known = |seat: Seat| seat.index() < trace.header.members.len();
         for record in &trace.records {
             let event = &record.event;
-            if !known(event.seat) || !partner(event).is_none_or(known) || !is_drawn(event) {
+            if !known(event.seat) || !event.what.partner().is_none_or(known) || !is_drawn(event) {
                 continue;
             }
             flights.on(record);
@@ -64,7 +64,7 @@ impl History {
             if let What::WaitsFor { whom } = event.what {
                 waits.push((event.at, event.seat, whom));
             }
-            moments.push((event.at, message(event)));
+            moments.push((event.at, event.what.message()));
         }
         // A trace promises that its times never fall; a picture should survive one that lies.
         moments.sort_by_key(|&(at, _)| at);
@@ -88,30 +88,6 @@ impl History {
     }
 }
 
-/// The process at the other end, where there is one.
-fn partner(event: &Event) -> Option<Seat> {
-    match event.what {
-        What::Sent { to, .. } | What::Lost { to, .. } | What::Duplicated { to, .. } => Some(to),
-        What::Received { from, .. } => Some(from),
-        What::Elected { leader: whom, .. }
-        | What::Suspected { whom }
-        | What::Trusted { whom }
-        | What::WaitsFor { whom } => Some(whom),
-        _ => None,
-    }
-}
-
-/// The message that it is about, if any.
-fn message(event: &Event) -> Option<MessageId> {
-    match event.what {
-        What::Sent { message, .. }
-        | What::Received { message, .. }
-        | What::Lost { message, .. }
-        | What::Duplicated { message, .. } => Some(message),
-        _ => None,
-    }
-}
-
 /// Each time once.
 fn times(moments: &[(Time, Option<MessageId>)]) -> Vec<Time> {
     let mut times: Vec<Time> = moments.iter().map(|&(at, _)| at).collect();
@@ -121,15 +97,9 @@ fn times(moments: &[(Time, Option<MessageId>)]) -> Vec<Time> {
 
 /// What is to be seen at a process at one moment only.
 fn note(event: &Event) -> Option<MarkKind> {
-    Some(match event.what {
-        What::Called => MarkKind::Call,
-        What::Elected { leader, .. } if leader != event.seat => MarkKind::Told { leader },
-        What::Suspected { whom } => MarkKind::Suspect { whom },
-        What::Trusted { whom } => MarkKind::Trust { whom },
-        What::Read { version, .. } => MarkKind::Read { version },
-        What::Wrote { version } => MarkKind::Wrote { version },
-        _ => return None,
-    })
+    let said = *event.what.said()?;
+    let sort = (said.word.picture.mark)(&said, event.seat)?;
+    Some(MarkKind::Said { said, sort })
 }
 
 /// Whether messages of that kind are tokens, by the name that all algorithms have for it.
@@ -145,10 +115,10 @@ fn is_upkeep(trace: &Trace, kind: KindIndex) -> bool {
 /// question before it is answered.
 fn is_drawn(event: &Event) -> bool {
     match event.what {
-        What::TimerFired | What::Leaving => false,
-        What::Reading | What::Writing { .. } | What::Refused => false,
-        What::WaitsFor { .. } | What::Elected { .. } => true,
-        _ => partner(event) != Some(event.seat),
+        What::TimerFired => false,
+        What::Asked(said) | What::Told(said) => !said.word.picture.is_hidden,
+        What::WaitsFor { .. } => true,
+        what => what.partner() != Some(event.seat),
     }
 }
 

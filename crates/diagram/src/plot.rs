@@ -10,13 +10,14 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_core::KindIndex;
+use conclave_observe::Shape;
 
 use crate::geometry::{Area, Direction, Point, Px, Room, px};
 use crate::layout::paragraph;
 use crate::placer::Placer;
 use crate::scene::{Label, LabelRole};
 use crate::style;
-use crate::svg::pen::{self, Pen, Shape, draw};
+use crate::svg::pen::{self, Pen, draw};
 use crate::svg::{self, WHITE};
 use crate::text;
 

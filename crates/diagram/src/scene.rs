@@ -3,13 +3,13 @@
 //! Everything says both what it stands for, in the words and times of the trace, and where it is
 //! drawn. Whatever reaches beyond the window is cut at the edge of the plot.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_core::election::{Term, Version};
-use conclave_core::{Fence, KindIndex, Seat};
+use conclave_core::{KindIndex, Seat};
 use conclave_observe::trace::Trace;
-use conclave_observe::{LossCause, MessageId, Side, Time};
+use conclave_observe::{BarSort, LockName, LossCause, MarkSort, MessageId, Said, Side, Time};
 
 use crate::Options;
 use crate::geometry::{Area, Direction, Point, Px, Room};
@@ -91,21 +91,32 @@ pub struct Stroke {
 
 /// What a process does for a while, as far as its application knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BarKind {
-    /// It has asked, and is not in yet: a hollow bar.
-    Waiting,
-    /// It is in: a solid bar.
-    Holding {
-        /// With this number.
-        fence: Fence,
-    },
-    /// It takes part in an election and has not decided: a hollow bar.
-    Electing,
-    /// It leads: a solid bar.
-    Leading {
-        /// In this term.
-        term: Term,
-    },
+pub struct BarKind {
+    /// What that is.
+    pub sort: &'static BarSort,
+    /// Of which lock, where there are several.
+    pub lock: LockName,
+    /// The first number of the word that began it, such as a fence.
+    pub number: u64,
+}
+
+impl BarKind {
+    /// What the word begins.
+    pub fn of(sort: &'static BarSort, said: &Said) -> Self {
+        Self { sort, lock: said.lock, number: said.numbers[0] }
+    }
+
+    /// What stands on it, if anything does.
+    pub(crate) fn label(&self) -> Option<String> {
+        let is_numbered =
+            self.sort.number.is_some() && (self.number > 0 || self.sort.is_numbered_from_0);
+        let number = is_numbered.then(|| format!("#{}", self.number));
+        match (self.lock.0, number) {
+            (0, number) => number,
+            (lock, Some(number)) => Some(format!("lock {lock} {number}")),
+            (lock, None) => Some(format!("lock {lock}")),
+        }
+    }
 }
 
 /// A bar on a lifeline.
@@ -204,32 +215,12 @@ pub enum MarkKind {
     Return,
     /// Another process took the name of one that crashed: a ring.
     Replace,
-    /// Its application asks for an election: a square.
-    Call,
-    /// It is told that another leads: a diamond.
-    Told {
-        /// Who.
-        leader: Seat,
-    },
-    /// It suspects another of being dead: a solid triangle.
-    Suspect {
-        /// Whom.
-        whom: Seat,
-    },
-    /// It believes again that another is alive: a hollow triangle.
-    Trust {
-        /// Whom.
-        whom: Seat,
-    },
-    /// It read the value that leaders keep: a hollow dot.
-    Read {
-        /// Of which state.
-        version: Version,
-    },
-    /// It wrote the value that leaders keep: a solid dot.
-    Wrote {
-        /// As which state.
-        version: Version,
+    /// Its application asks for something or is told something.
+    Said {
+        /// What.
+        said: Said,
+        /// How that looks.
+        sort: &'static MarkSort,
     },
 }
 
@@ -238,12 +229,7 @@ impl MarkKind {
     pub(crate) fn meaning(self) -> Option<&'static str> {
         Some(match self {
             Self::Crash | Self::Return | Self::Replace => return None,
-            Self::Call => "calls an election",
-            Self::Told { .. } => "told who leads",
-            Self::Suspect { .. } => "suspects",
-            Self::Trust { .. } => "trusts again",
-            Self::Read { .. } => "read",
-            Self::Wrote { .. } => "wrote",
+            Self::Said { sort, .. } => sort.meaning,
         })
     }
 }
@@ -276,20 +262,11 @@ pub struct Wall {
     pub right: Px,
 }
 
-/// What there is one too many of.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ClashKind {
-    /// Holders of the lock.
-    Holders,
-    /// Leaders.
-    Leaders,
-}
-
 /// An interval with more than one holder or leader: the one thing that must not be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClashBand {
-    /// What they are.
-    pub kind: ClashKind,
+    /// What they have that only one may have.
+    pub sort: &'static BarSort,
     /// Who.
     pub holders: Vec<Seat>,
     /// Since when.
@@ -381,14 +358,8 @@ pub enum Sample {
     Kind(KindIndex),
     /// The same, where they are drawn faintly.
     Background(KindIndex),
-    /// A waiting bar.
-    Waiting,
-    /// A holding bar.
-    Holding,
-    /// The bar of one who takes part in an election.
-    Electing,
-    /// The bar of one who leads.
-    Leading,
+    /// A bar.
+    Bar(&'static BarSort),
     /// A small mark.
     Mark(MarkKind),
     /// A message that does not arrive.

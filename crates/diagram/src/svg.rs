@@ -9,18 +9,15 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_core::Fence;
-use conclave_core::election::Term;
-use conclave_observe::{LossCause, Side, Time};
+use conclave_observe::{BarSort, Fill, LossCause, MarkSort, Side, Time};
 
 use crate::geometry::{Area, Direction, Point, Px, px};
 use crate::layout::SAMPLE;
 use crate::scene::{
-    Anchor, Arrow, BarKind, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Repeat, Sample,
-    Scene, Wait,
+    Anchor, Arrow, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Repeat, Sample, Scene, Wait,
 };
 use crate::style::{self, ALARM, INK, PALE_INK};
-use pen::{Pen, Shape, draw};
+use pen::{Pen, draw};
 
 pub(crate) const WHITE: &str = "#fff";
 const DARK: &str = "#3d3d3d";
@@ -140,20 +137,15 @@ fn life(is_paused: bool) -> &'static str {
 
 fn bars(scene: &Scene, pen: &mut Pen) {
     for bar in &scene.bars {
-        self::bar(bar.kind, &bar.area, Some(&scene.plot), pen);
+        self::bar(bar.kind.sort, &bar.area, Some(&scene.plot), pen);
     }
 }
 
 /// A bar; where it meets the edge of the plot, it is open: it goes on beyond.
-fn bar(kind: BarKind, area: &Area, plot: Option<&Area>, pen: &mut Pen) {
-    let class = match kind {
-        BarKind::Waiting => "waiting",
-        BarKind::Holding { .. } => "holding",
-        BarKind::Electing => "electing",
-        BarKind::Leading { .. } => "leading",
-    };
-    match kind {
-        BarKind::Waiting | BarKind::Electing => {
+fn bar(sort: &BarSort, area: &Area, plot: Option<&Area>, pen: &mut Pen) {
+    let class = sort.name;
+    match sort.is_solid {
+        false => {
             pen.rect(class, area, &format!(r#"fill="{WHITE}""#));
             let Area { left, top, right, bottom } = *area;
             let turn = |is_open| if is_open { 'M' } else { 'L' };
@@ -166,7 +158,7 @@ fn bar(kind: BarKind, area: &Area, plot: Option<&Area>, pen: &mut Pen) {
             let look = format!(r#"stroke="{DARK}" stroke-width="1.4" stroke-linecap="square""#);
             pen.path("outline", &format!("{above} {below}"), &look);
         }
-        BarKind::Holding { .. } | BarKind::Leading { .. } => {
+        true => {
             let solid = format!(r#"fill="{DARK}" stroke="{DARK}" stroke-width="1.4""#);
             pen.rect(class, area, &solid);
         }
@@ -255,21 +247,17 @@ fn marks(scene: &Scene, pen: &mut Pen) {
                 let look = format!(r#"fill="{WHITE}" stroke="{INK}" stroke-width="2""#);
                 draw!(pen, r#"<circle class="return" cx="{x}" cy="{y}" r="5.5" {look}/>"#);
             }
-            note => self::note(note, mark.place, pen),
+            MarkKind::Said { sort, .. } => note(sort, mark.place, pen),
         }
     }
 }
 
 /// A small mark: its shape says of what kind it is, solid or hollow. It may lie on a dark bar.
-fn note(kind: MarkKind, place: Point, pen: &mut Pen) {
-    let (shape, fill) = match kind {
-        MarkKind::Crash | MarkKind::Return | MarkKind::Replace => return,
-        MarkKind::Call => (Shape::Square, INK),
-        MarkKind::Told { .. } => (Shape::Diamond, WHITE),
-        MarkKind::Suspect { .. } => (Shape::TriangleDown, ALARM),
-        MarkKind::Trust { .. } => (Shape::TriangleUp, WHITE),
-        MarkKind::Read { .. } => (Shape::Dot, WHITE),
-        MarkKind::Wrote { .. } => (Shape::Dot, INK),
+fn note(sort: &MarkSort, place: Point, pen: &mut Pen) {
+    let fill = match sort.fill {
+        Fill::Solid => INK,
+        Fill::Hollow => WHITE,
+        Fill::Alarming => ALARM,
     };
     let stroke = match fill {
         WHITE => INK,
@@ -277,7 +265,7 @@ fn note(kind: MarkKind, place: Point, pen: &mut Pen) {
         _ => WHITE,
     };
     let look = format!(r#"fill="{fill}" stroke="{stroke}" stroke-width="1.4""#);
-    pen.shape("note", shape, place, style::NOTE_HALF, &look);
+    pen.shape("note", sort.shape, place, style::NOTE_HALF, &look);
 }
 
 fn wait(wait: &Wait, pen: &mut Pen) {
@@ -314,15 +302,12 @@ fn sample(entry: &LegendEntry, pen: &mut Pen) {
             pen.line(start, Point::new(end.x - px(8), end.y), &line);
             pen.head(end, Direction::RIGHT, &format!(r#"fill="{stroke}""#));
         }
-        Sample::Waiting => bar(BarKind::Waiting, &area, None, pen),
-        Sample::Electing => bar(BarKind::Electing, &area, None, pen),
-        Sample::Leading => bar(BarKind::Leading { term: Term::NONE }, &area, None, pen),
+        Sample::Bar(sort) => bar(sort, &area, None, pen),
         Sample::Mark(kind) => {
             pen.line(start, end, life(false));
-            note(kind, start.towards(end, 50), pen);
-        }
-        Sample::Holding => {
-            bar(BarKind::Holding { fence: Fence(0) }, &area, None, pen);
+            if let MarkKind::Said { sort, .. } = kind {
+                note(sort, start.towards(end, 50), pen);
+            }
         }
         Sample::Lost => {
             let stop = Point::new(end.x - px(14), end.y);

@@ -62,7 +62,7 @@ impl WaitGraph {
     /// The shortest chain from a process that waits to one that is down or paused; else a cycle;
     /// else a chain to one that waits for nobody. `None` if nobody who waits says whom for.
     pub fn diagnose(&self, judge: &Judge) -> Option<Diagnosis> {
-        let waiting: Vec<Seat> = judge.waiting_seats().collect();
+        let waiting: Vec<Seat> = judge.waiting_seats();
         let chains = || waiting.iter().map(|&seat| self.chains_from(seat));
         let away = |seat: Seat| {
             let paused = judge.paused_since(seat).map(Root::Paused);

@@ -1,15 +1,15 @@
 //! What can be seen of a run.
 
-use conclave_core::election::{Term, Version};
-use conclave_core::{
-    Family, Fence, KindIndex, Protocol, Renaming, Seat, View, detector, election, mutex,
-};
+use core::fmt;
 
-use crate::Time;
+use conclave_core::{KindIndex, Renaming, Seat};
 
-/// One message of a run: a number that grows with every sending.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct MessageId(pub u64);
+use crate::{Said, Time};
+
+/// One message of a run: who sent it, and how many that one had sent before. So processes that know
+/// nothing of each other number alone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(u64);
 
 /// Something that happened at one process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -22,20 +22,14 @@ pub struct Event {
     pub what: What,
 }
 
-/// What happened.
+/// What happened. What an application asks for and is told is said in the words of its
+/// [family](crate::Vocabulary); all else is the same for every protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum What {
-    /// Its application asked to be let in.
-    Requested,
-    /// It entered the critical section.
-    Entered {
-        /// With this number.
-        fence: Fence,
-    },
-    /// Its application asked to leave.
-    Leaving,
-    /// It left the critical section.
-    Left,
+    /// Its application asked for something.
+    Asked(Said),
+    /// Its application was told something.
+    Told(Said),
     /// It sent a message; one to itself is not a message of the network.
     Sent {
         /// Which.
@@ -96,55 +90,26 @@ pub enum What {
         /// Which partition.
         partition: u16,
     },
-    /// Its application asked for an election.
-    Called,
-    /// It takes part in an election.
-    Electing,
-    /// It learnt who leads.
-    Elected {
-        /// Who.
-        leader: Seat,
-        /// In which term; 0 where there are none.
-        term: Term,
-    },
-    /// It knows of no leader, and is none itself.
-    Vacant,
-    /// Its application asked for the value that leaders keep.
-    Reading,
-    /// It told the value.
-    Read {
-        /// Of which state.
-        version: Version,
-        /// The value.
-        value: u64,
-    },
-    /// Its application asked for another value to be kept.
-    Writing {
-        /// Which.
-        value: u64,
-    },
-    /// It said that the value is safe.
-    Wrote {
-        /// As which state.
-        version: Version,
-    },
-    /// It would not, or could not, do what was asked.
-    Refused,
-    /// It suspects a process of being dead.
-    Suspected {
-        /// Whom.
-        whom: Seat,
-    },
-    /// It believes a suspect to be alive.
-    Trusted {
-        /// Whom.
-        whom: Seat,
-    },
     /// Diagnosis, at the end of a run that did not end well: it says whom it waits for.
     WaitsFor {
         /// Whom.
         whom: Seat,
     },
+}
+
+/// Which part an event has in what happens.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    /// Something happens to a process, and it takes a step about it.
+    Cause,
+    /// A process does something about what happened to it just before.
+    Deed,
+    /// Something becomes of a message on its way; no process takes a step.
+    Fate,
+    /// Something happens around a process, and it takes no step.
+    Circumstance,
+    /// Nothing happens: it is said who waits for whom.
+    Remark,
 }
 
 /// Why a message did not arrive.
@@ -167,111 +132,59 @@ pub enum Side {
     Right,
 }
 
-/// What an application says or hears, as a judge sees it.
-pub trait Observable {
-    /// The same, as something that happened; `None` if it speaks of somebody who takes no part.
-    fn what(&self, view: &View) -> Option<What>;
-}
+impl MessageId {
+    /// How many bits the count has; the seat has the rest.
+    const COUNT_BITS: u32 = 40;
 
-/// What an application asks for, read back from what happened: how a recorded run is taken again.
-pub trait Askable: Observable + Sized {
-    /// The command that was seen as this; `None` if there is none.
-    fn asked(what: What) -> Option<Self>;
-}
-
-/// A protocol of which all that its application says and hears can be seen.
-pub trait Observed: Protocol<Family: Family<Command: Askable, Notice: Observable>> {}
-
-impl<P: Protocol<Family: Family<Command: Askable, Notice: Observable>>> Observed for P {}
-
-impl Askable for mutex::Command {
-    fn asked(what: What) -> Option<Self> {
-        match what {
-            What::Requested => Some(mutex::Command::Enter),
-            What::Leaving => Some(mutex::Command::Leave),
-            _ => None,
-        }
+    /// The message that `from` sent after `count - 1` others.
+    pub const fn new(from: Seat, count: u64) -> Self {
+        Self((from.0 as u64) << Self::COUNT_BITS | count & ((1 << Self::COUNT_BITS) - 1))
     }
-}
 
-impl Askable for election::Command {
-    fn asked(what: What) -> Option<Self> {
-        match what {
-            What::Called => Some(election::Command::Call),
-            What::Reading => Some(election::Command::Read),
-            What::Writing { value } => Some(election::Command::Write(value)),
-            _ => None,
-        }
+    /// Who sent it.
+    #[allow(clippy::cast_possible_truncation, reason = "what is left is the seat")]
+    pub const fn from(self) -> Seat {
+        Seat((self.0 >> Self::COUNT_BITS) as u32)
     }
-}
 
-impl Askable for detector::Command {
-    fn asked(_: What) -> Option<Self> {
-        None
+    /// The how many of all that its sender sent, counted from 1.
+    pub const fn count(self) -> u64 {
+        self.0 & ((1 << Self::COUNT_BITS) - 1)
     }
-}
 
-impl Observable for mutex::Command {
+    /// Both as one number.
     #[inline]
-    fn what(&self, _: &View) -> Option<What> {
-        Some(match self {
-            mutex::Command::Enter => What::Requested,
-            mutex::Command::Leave => What::Leaving,
-        })
+    pub(crate) const fn number(self) -> u64 {
+        self.0
     }
 }
 
-impl Observable for mutex::Notice {
-    #[inline]
-    fn what(&self, _: &View) -> Option<What> {
-        Some(match *self {
-            mutex::Notice::Entered { fence } => What::Entered { fence },
-            mutex::Notice::Left => What::Left,
-        })
-    }
-}
-
-impl Observable for election::Command {
-    fn what(&self, _: &View) -> Option<What> {
-        Some(match self {
-            election::Command::Call => What::Called,
-            election::Command::Read => What::Reading,
-            election::Command::Write(value) => What::Writing { value: *value },
-        })
-    }
-}
-
-impl Observable for election::Notice {
-    fn what(&self, view: &View) -> Option<What> {
-        Some(match *self {
-            election::Notice::Electing => What::Electing,
-            election::Notice::Elected { leader, term } => {
-                What::Elected { leader: view.seat(leader)?, term }
-            }
-            election::Notice::Vacant => What::Vacant,
-            election::Notice::Read { version, value } => What::Read { version, value },
-            election::Notice::Wrote { version } => What::Wrote { version },
-            election::Notice::Refused => What::Refused,
-        })
-    }
-}
-
-impl Observable for detector::Command {
-    fn what(&self, _: &View) -> Option<What> {
-        match *self {}
-    }
-}
-
-impl Observable for detector::Notice {
-    fn what(&self, view: &View) -> Option<What> {
-        Some(match *self {
-            detector::Notice::Suspects(id) => What::Suspected { whom: view.seat(id)? },
-            detector::Notice::Trusts(id) => What::Trusted { whom: view.seat(id)? },
-        })
+impl fmt::Debug for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.from().0, self.count())
     }
 }
 
 impl What {
+    /// Which part it has in what happens. A message to oneself is the cause of a step of its own.
+    pub fn part(&self) -> Part {
+        match self {
+            Self::Asked(_)
+            | Self::Received { .. }
+            | Self::TimerFired
+            | Self::Returned
+            | Self::Replaced => Part::Cause,
+            Self::Sent { .. } | Self::Told(_) => Part::Deed,
+            Self::Lost { .. } | Self::Duplicated { .. } => Part::Fate,
+            Self::Crashed
+            | Self::Paused
+            | Self::Resumed
+            | Self::Cut { .. }
+            | Self::Healed { .. } => Part::Circumstance,
+            Self::WaitsFor { .. } => Part::Remark,
+        }
+    }
+
     /// Whether it is a fault that somebody injected, as opposed to its consequences.
     pub fn is_fault(&self) -> bool {
         match self {
@@ -286,6 +199,36 @@ impl What {
         }
     }
 
+    /// What an application asked for or was told, if that is what it is.
+    pub fn said(&self) -> Option<&Said> {
+        match self {
+            Self::Asked(said) | Self::Told(said) => Some(said),
+            _ => None,
+        }
+    }
+
+    /// The process at the other end, where there is one.
+    pub fn partner(&self) -> Option<Seat> {
+        match *self {
+            Self::Sent { to, .. } | Self::Lost { to, .. } | Self::Duplicated { to, .. } => Some(to),
+            Self::Received { from, .. } => Some(from),
+            Self::WaitsFor { whom } => Some(whom),
+            Self::Asked(said) | Self::Told(said) => said.whom,
+            _ => None,
+        }
+    }
+
+    /// The message that it is about, if it is about one.
+    pub fn message(&self) -> Option<MessageId> {
+        match *self {
+            Self::Sent { message, .. }
+            | Self::Received { message, .. }
+            | Self::Lost { message, .. }
+            | Self::Duplicated { message, .. } => Some(message),
+            _ => None,
+        }
+    }
+
     /// The same among others by other names.
     #[must_use]
     pub fn renamed(self, names: &Renaming) -> Self {
@@ -295,10 +238,10 @@ impl What {
             | What::Received { from: seat, .. }
             | What::Lost { to: seat, .. }
             | What::Duplicated { to: seat, .. }
-            | What::Elected { leader: seat, .. }
-            | What::Suspected { whom: seat }
-            | What::Trusted { whom: seat }
             | What::WaitsFor { whom: seat } => *seat = names.seat(*seat),
+            What::Asked(said) | What::Told(said) => {
+                said.whom = said.whom.map(|seat| names.seat(seat));
+            }
             _ => {}
         }
         renamed

@@ -30,18 +30,21 @@ impl Fingerprint {
         let place = u64::from(seat.0);
         let (word, tag) = match what {
             // The channel is taken in with the sending; a receipt adds when it was.
-            What::Received { message, .. } => (message.0, 1),
+            What::Received { message, .. } => (message.number(), 1),
             What::Sent { message, to, copy, .. } => {
-                (message.0 << 1 | u64::from(copy), u64::from(to.0) << 8 | 2)
+                (message.number() << 1 | u64::from(copy), u64::from(to.0) << 8 | 2)
             }
-            What::Requested => (0, 3),
-            What::Entered { fence } => (fence.0, 4),
-            What::Leaving => (0, 5),
-            What::Left => (0, 6),
+            What::Asked(said) | What::Told(said) => {
+                let [one, other] = said.numbers;
+                let whom = said.whom.map_or(0, |seat| u64::from(seat.0) + 1);
+                let about = u64::from(said.lock.0) << 32 | whom;
+                let tag = (other << 20 ^ about) << 16 | u64::from(said.word.code) << 8 | 3;
+                (one, tag)
+            }
             What::Lost { message, to, cause } => {
-                (message.0, (u64::from(to.0) << 8 | cause as u64) << 8 | 7)
+                (message.number(), (u64::from(to.0) << 8 | cause as u64) << 8 | 7)
             }
-            What::Duplicated { message, to } => (message.0, u64::from(to.0) << 8 | 8),
+            What::Duplicated { message, to } => (message.number(), u64::from(to.0) << 8 | 8),
             What::TimerFired => (0, 9),
             What::Crashed => (0, 10),
             What::Returned => (0, 11),
@@ -51,17 +54,6 @@ impl Fingerprint {
             What::Healed { partition } => (u64::from(partition), 15),
             What::WaitsFor { whom } => (u64::from(whom.0), 16),
             What::Replaced => (0, 17),
-            What::Called => (0, 18),
-            What::Electing => (0, 19),
-            What::Elected { leader, term } => (term.0, u64::from(leader.0) << 8 | 20),
-            What::Vacant => (0, 21),
-            What::Reading => (0, 22),
-            What::Read { version, value } => (version.0, value << 8 | 23),
-            What::Writing { value } => (value, 24),
-            What::Wrote { version } => (version.0, 25),
-            What::Refused => (0, 26),
-            What::Suspected { whom } => (u64::from(whom.0), 27),
-            What::Trusted { whom } => (u64::from(whom.0), 28),
         };
         // An odd factor spreads the word over all bits, apart from those that the time moves.
         let word = word.wrapping_mul(0x082e_fa98_ec4e_6c89);

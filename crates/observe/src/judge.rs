@@ -1,13 +1,17 @@
 //! All properties and measures of one run together.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
-use conclave_core::{Kind, ProcessId, Promises, Seat};
+use conclave_core::{Kind, Seat};
 
-use crate::measure::{Bandwidth, Delays, Fairness};
-use crate::property::{Detection, Fences, Forever, MutualExclusion, Ordering, Waiting};
-use crate::{Elections, Ending, Event, Fingerprint, LossCause, MessageId, Time, Verdict, What};
+use crate::measure::Bandwidth;
+use crate::property::Forever;
+use crate::{
+    Brief, Ending, Event, Fingerprint, LossCause, MessageId, Panel, Part, Time, Verdict,
+    Vocabulary, What,
+};
 
 /// Whether a judge pays for vector clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,18 +25,11 @@ pub enum JudgeOrdering {
 /// Watches one run and says what is to be said of it.
 #[derive(Clone, Debug)]
 pub struct Judge {
-    promises: Promises,
+    panel: Box<dyn Panel>,
+    wants_messages: bool,
     fingerprint: Fingerprint,
     bandwidth: Bandwidth,
-    exclusion: MutualExclusion,
-    fences: Fences,
-    ordering: Option<Ordering>,
-    waiting: Waiting,
     forever: Option<Forever>,
-    delays: Delays,
-    fairness: Fairness,
-    elections: Option<Elections>,
-    detection: Option<Detection>,
     faults: u64,
     last_progress: Time,
     crashed: Vec<Option<Time>>,
@@ -52,63 +49,30 @@ pub struct Report {
     pub end: Time,
     /// The hash of all that happened.
     pub fingerprint: u64,
-    /// Safety.
-    pub exclusion: MutualExclusion,
-    /// Fences.
-    pub fences: Fences,
-    /// Ordering, if it was judged.
-    pub ordering: Option<Ordering>,
-    /// Liveness: who still waits.
-    pub waiting: Waiting,
     /// Who waits for ever, if the run ends in a loop.
     pub forever: Option<Forever>,
     /// Messages.
     pub bandwidth: Bandwidth,
-    /// Times.
-    pub delays: Delays,
-    /// Shares.
-    pub fairness: Fairness,
-    /// What there is to say of elections, if that is what it was about.
-    pub elections: Option<Elections>,
-    /// What there is to say of failure detection, if that is what it was about.
-    pub detection: Option<Detection>,
     /// How many faults fired.
     pub faults: u64,
     /// By seat: since when it is down, if it is.
     pub crashed: Vec<Option<Time>>,
     /// The first messages that were lost: when, from whom, to whom, why.
     pub losses: Vec<(Time, Seat, Seat, LossCause)>,
+    /// What the judge of the family found.
+    panel: Box<dyn Panel>,
 }
 
 impl Judge {
-    /// For these processes, by seat, that speak in these kinds of messages and are held to these
-    /// promises.
-    pub fn new(
-        ids: &[ProcessId],
-        kinds: &[Kind],
-        ordering: JudgeOrdering,
-        promises: Promises,
-    ) -> Self {
-        let members = ids.len();
-        let elections = match promises {
-            Promises::Election { largest, one_at_a_time, .. } => {
-                Some(Elections::new(ids, largest, one_at_a_time))
-            }
-            _ => None,
-        };
+    /// For protocols of that family that speak in these kinds of messages.
+    pub fn new(vocabulary: &Vocabulary, kinds: &[Kind], brief: &Brief<'_>) -> Self {
+        let (members, panel) = (brief.ids.len(), (vocabulary.judge)(brief));
         Self {
-            promises,
-            elections,
-            detection: (promises == Promises::Detector).then(|| Detection::new(members)),
+            wants_messages: panel.wants_messages(),
+            panel,
             fingerprint: Fingerprint::new(),
             bandwidth: Bandwidth::new(members, kinds),
-            exclusion: MutualExclusion::default(),
-            fences: Fences::default(),
-            ordering: (ordering == JudgeOrdering::Yes).then(|| Ordering::new(members)),
-            waiting: Waiting::new(members),
             forever: None,
-            delays: Delays::new(members),
-            fairness: Fairness::new(members),
             faults: 0,
             last_progress: Time::ZERO,
             crashed: alloc::vec![None; members],
@@ -123,11 +87,13 @@ impl Judge {
     pub fn on(&mut self, event: &Event) {
         self.now = event.at;
         self.fingerprint.event(event);
-        if self.ordering.is_some() {
-            self.on_ordered(*event);
-        }
         match event.what {
-            What::Sent { .. } | What::Received { .. } => self.bandwidth.on(event),
+            What::Sent { .. } | What::Received { .. } => {
+                self.bandwidth.on(event);
+                if self.wants_messages {
+                    self.show_message(*event);
+                }
+            }
             _ => self.on_rare(event),
         }
     }
@@ -138,27 +104,15 @@ impl Judge {
         content.hash(&mut self.fingerprint);
     }
 
-    /// It gets a copy, so that where there is no ordering the event need not even be in memory.
+    /// It gets a copy, so that where nobody wants to see it the event need not even be in memory.
     #[inline(never)]
-    fn on_ordered(&mut self, event: Event) {
-        if let Some(ordering) = &mut self.ordering {
-            ordering.on(&event);
-        }
+    fn show_message(&mut self, event: Event) {
+        self.panel.on_message(&event);
     }
 
     #[inline(never)]
     fn on_rare(&mut self, event: &Event) {
-        self.exclusion.on(event);
-        self.fences.on(event);
-        self.waiting.on(event);
-        self.delays.on(event);
-        self.fairness.on(event);
-        if let Some(elections) = &mut self.elections {
-            elections.on(event);
-        }
-        if let Some(detection) = &mut self.detection {
-            detection.on(event);
-        }
+        self.panel.on(event);
         if self.forever.is_some() {
             self.forget_served();
         }
@@ -177,36 +131,36 @@ impl Judge {
         }
         let is_fault = event.what.is_fault();
         self.faults += u64::from(is_fault);
-        let is_first_to_wait = event.what == What::Requested && self.waiting.count() == 1;
-        let is_turn = matches!(
-            event.what,
-            What::Entered { .. } | What::Left | What::Elected { .. } | What::Called
-        );
         // What the network does to a message is no news: retries would keep patience alive for
         // ever.
-        let is_of_a_message = matches!(event.what, What::Lost { .. } | What::Duplicated { .. });
-        if (is_fault && !is_of_a_message) || is_first_to_wait || is_turn {
+        let is_of_a_message = event.what.part() == Part::Fate;
+        if (is_fault && !is_of_a_message) || self.panel.is_progress(&event.what) {
             self.last_progress = event.at;
         }
     }
 
-    /// Takes in that no message is in flight that belongs to a call. Says whether an election is
-    /// over by that.
+    /// Whether it wants to know when all is quiet.
+    pub fn wants_quiet(&self) -> bool {
+        self.panel.wants_quiet()
+    }
+
+    /// Takes in that no message is in flight that belongs to a call. Says whether something, such as
+    /// an election, is over by that.
     #[inline]
     pub fn on_quiet(&mut self, now: Time) -> bool {
-        self.elections.as_mut().is_some_and(|elections| elections.on_quiet(now))
+        self.panel.on_quiet(now)
     }
 
     /// Takes in that all that comes from here on will come again and again, for ever.
     pub fn on_loop(&mut self, now: Time) {
-        let waiting: Vec<_> = self.waiting_seats().collect();
+        let waiting = self.waiting_seats();
         self.forever = Some(Forever::new(now, waiting));
     }
 
     /// Whoever is served in one turn of a loop is served in all of them.
     fn forget_served(&mut self) {
         let Some(mut forever) = self.forever.take() else { return };
-        let waiting: Vec<_> = self.waiting_seats().collect();
+        let waiting = self.waiting_seats();
         forever.retain(&waiting);
         self.forever = Some(forever);
     }
@@ -214,23 +168,23 @@ impl Judge {
     /// Whether nothing that comes could make the verdict better.
     #[inline]
     pub fn has_seen_enough(&self) -> bool {
-        self.elections.as_ref().is_some_and(Elections::is_broken)
-            || self.exclusion.broken().is_some()
-            || self.fences.broken().is_some()
-            || self.waiting.starved().is_some()
+        self.panel.has_seen_enough()
     }
 
     /// How many wait: for the lock, or to know who leads.
     #[inline]
     pub fn waiting(&self) -> usize {
-        let undecided = self.elections.as_ref().map_or(0, |it| it.deciding.undecided());
-        self.waiting.count() + undecided
+        self.panel.waiting()
     }
 
-    /// Who waits; for the lock: longest first.
-    pub fn waiting_seats(&self) -> impl Iterator<Item = Seat> + '_ {
-        let undecided = self.elections.iter().flat_map(|it| it.deciding.iter());
-        self.waiting.iter().chain(undecided)
+    /// Who waits; for a lock: longest first.
+    pub fn waiting_seats(&self) -> Vec<Seat> {
+        self.panel.waiting_seats()
+    }
+
+    /// Whether somebody has what others wait for.
+    pub fn is_occupied(&self) -> bool {
+        self.panel.is_occupied()
     }
 
     /// Since when `seat` is down, if it is.
@@ -256,81 +210,75 @@ impl Judge {
     /// How long somebody has waited for nobody: since the last entry, leave or fault, or since the
     /// first of those who wait asked. Whoever is in has all the time it wants.
     pub fn waited_in_vain(&self, now: Time) -> Time {
-        if self.waiting() == 0 || !self.exclusion.holders().is_empty() {
+        if self.waiting() == 0 || self.panel.is_occupied() {
             return Time::ZERO;
         }
         now - self.last_progress
     }
 
-    /// The number of entries, or of decisions.
-    pub fn entries(&self) -> u64 {
-        let decisions = self.elections.as_ref().map_or(0, |it| it.decisions);
-        self.delays.entries() + decisions
+    /// How many times somebody got what it wanted: entries, or decisions.
+    pub fn served(&self) -> u64 {
+        self.panel.served()
     }
 
     /// Closes the book.
     pub fn finish(mut self, ending: Ending) -> Report {
-        if let Some(elections) = &mut self.elections {
-            elections.on_end(self.now);
-        }
-        let overtaken = self.ordering.as_ref().is_some_and(|ordering| ordering.overtakings() > 0);
-        let broken = self.exclusion.broken().is_some()
-            || self.fences.broken().is_some()
-            || (self.promises.ordering() && overtaken)
-            || self.elections.as_ref().is_some_and(Elections::is_broken)
-            || self.detection.as_ref().is_some_and(|it| it.wrong() > 0);
+        self.panel.on_end(self.now);
         let someone_waits = self.waiting() > 0;
-        let misses = self.detection.as_ref().is_some_and(|it| it.missed().next().is_some());
-        let verdict = match ending {
-            _ if broken => Verdict::Violated,
-            // Who has not noticed yet is late; who never will is left waiting for ever.
-            Ending::Repeats | Ending::Rests if misses => Verdict::Starved,
-            _ if misses => Verdict::Violated,
-            _ if self.waiting.starved().is_some() => Verdict::Starved,
+        let verdict = self.panel.verdict(ending).unwrap_or(match ending {
             _ if self.forever.as_ref().is_some_and(Forever::is_anyone) => Verdict::Starved,
             Ending::BudgetSpent => Verdict::Budget,
             Ending::Quiet if someone_waits && self.faults == 0 => Verdict::Deadlock,
             Ending::Quiet | Ending::PatienceLost if someone_waits => Verdict::Stalled,
             _ => Verdict::Ok,
-        };
+        });
         Report {
             verdict,
             ending,
             end: self.now,
             fingerprint: self.fingerprint.finish(),
-            exclusion: self.exclusion,
-            fences: self.fences,
-            ordering: self.ordering,
-            waiting: self.waiting,
             forever: self.forever,
             bandwidth: self.bandwidth,
-            delays: self.delays,
-            fairness: self.fairness,
-            elections: self.elections,
-            detection: self.detection,
             faults: self.faults,
             crashed: self.crashed,
             losses: self.losses,
+            panel: self.panel,
         }
     }
 }
 
 impl Report {
-    /// How often a grant passed a request that had happened before, if that was judged.
-    pub fn overtakings(&self) -> Option<u64> {
-        self.ordering.as_ref().map(Ordering::overtakings)
+    /// What the judge of the family found, for those who know which that is.
+    pub fn of<T: Panel + 'static>(&self) -> Option<&T> {
+        self.panel.as_any().downcast_ref()
+    }
+
+    /// How many wait still.
+    pub fn waiting(&self) -> usize {
+        self.panel.waiting()
+    }
+
+    /// Who they are.
+    pub fn waiting_seats(&self) -> Vec<Seat> {
+        self.panel.waiting_seats()
     }
 }
 
-/// Numbers messages as they are sent.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MessageNumbers(u64);
+/// Numbers messages as they are sent, each sender's own.
+#[derive(Clone, Debug)]
+pub struct MessageNumbers(Vec<u64>);
 
 impl MessageNumbers {
-    /// The next number.
+    /// For so many senders.
+    pub fn new(members: usize) -> Self {
+        Self(alloc::vec![0; members])
+    }
+
+    /// The number of the next message of that sender.
     #[inline]
-    pub fn next_id(&mut self) -> MessageId {
-        self.0 += 1;
-        MessageId(self.0)
+    pub fn next_of(&mut self, from: Seat) -> MessageId {
+        let count = &mut self.0[from.index()];
+        *count += 1;
+        MessageId::new(from, *count)
     }
 }

@@ -19,24 +19,27 @@
 
 extern crate alloc;
 
+pub mod family;
 pub mod measure;
 pub mod property;
 pub mod trace;
 
 mod diagnosis;
-mod elections;
 mod event;
 mod fingerprint;
 mod judge;
+mod said;
 mod time;
 mod verdict;
-mod watch;
 
 pub use diagnosis::{Diagnosis, Root, WaitGraph};
-pub use elections::Elections;
-pub use event::{Askable, Event, LossCause, MessageId, Observable, Observed, Side, What};
+pub use event::{Event, LossCause, MessageId, Part, Side, What};
+pub use family::{Breach, Brief, Memory, Observed, Panel, Spoken, Vocabulary, Watch};
 pub use fingerprint::Fingerprint;
 pub use judge::{Judge, JudgeOrdering, MessageNumbers, Report};
+pub use said::{
+    BarChange, BarSort, Exclusion, Fill, LockName, MarkSort, Names, Picture, Said, Shape, Tell,
+    Word,
+};
 pub use time::Time;
 pub use verdict::{Ending, Verdict};
-pub use watch::{Breach, Watch};

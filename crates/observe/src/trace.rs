@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{Kind, Phase, ProcessId, Promises, Seat};
 
-use crate::{Ending, Event, Judge, JudgeOrdering, MessageId, Time, What};
+use crate::{Brief, Ending, Event, Judge, JudgeOrdering, MessageId, Part, Time, Vocabulary, What};
 
 /// A recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,6 +34,8 @@ pub struct Header {
     pub members: Vec<ProcessId>,
     /// The kinds of messages, by index.
     pub kinds: Vec<TraceKind>,
+    /// What is seen and said of the algorithm's family.
+    pub vocabulary: &'static Vocabulary,
     /// What the algorithm promises.
     pub promises: Promises,
     /// What the processes were told beside who takes part, by the names of the command line's
@@ -111,8 +113,9 @@ impl Trace {
         let kind =
             |it: &TraceKind| Kind { name: name(it).map_or("", |it| it.name), phase: it.phase };
         let kinds: Vec<Kind> = self.header.kinds.iter().map(kind).collect();
-        let Header { members, promises, .. } = &self.header;
-        let mut judge = Judge::new(members, &kinds, ordering, *promises);
+        let Header { members, vocabulary, promises, .. } = &self.header;
+        let brief = Brief { ids: members, promises: *promises, ordering };
+        let mut judge = Judge::new(vocabulary, &kinds, &brief);
         let mut calls = CallsInFlight::default();
         let (mut paused, mut now) = (BTreeSet::new(), Time::ZERO);
         for (index, record) in self.records.iter().enumerate() {
@@ -147,27 +150,14 @@ impl Trace {
 fn begins_a_step(event: &Event) -> bool {
     match event.what {
         What::Received { from, .. } => from != event.seat,
-        What::Requested
-        | What::Leaving
-        | What::Called
-        | What::Reading
-        | What::Writing { .. }
-        | What::TimerFired
-        | What::Crashed
-        | What::Returned
-        | What::Replaced
-        | What::Paused
-        | What::Resumed
-        | What::Cut { .. }
-        | What::Healed { .. } => true,
-        _ => false,
+        what => matches!(what.part(), Part::Cause | Part::Circumstance),
     }
 }
 
 /// Whether a loop can begin with this event: it begins a step, or is what becomes of a message.
 #[cfg(feature = "json")]
 fn begins_a_loop(event: &Event) -> bool {
-    begins_a_step(event) || matches!(event.what, What::Lost { .. } | What::Duplicated { .. })
+    begins_a_step(event) || event.what.part() == Part::Fate
 }
 
 /// The messages of calls that are on their way, by number, with how many copies.

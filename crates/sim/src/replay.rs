@@ -9,17 +9,17 @@ mod difference;
 mod state;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use core::time::Duration;
 
 use conclave_core::{
-    Arrival, CommandOf, Due, Environment, Family, Host, Input, Message, NoticeOf, OpeningOf,
-    Protocol, Seat, Start, View,
+    Arrival, Due, Environment, Family, Host, Input, Message, NoticeOf, OpeningOf, Protocol, Seat,
+    Start, View,
 };
 use conclave_observe::trace::{Record, Trace};
 use conclave_observe::{
-    Askable, Ending, Judge, JudgeOrdering, Observable, Observed, Time, WaitGraph, What,
+    Ending, Judge, JudgeOrdering, Observed, Part, Spoken, Time, WaitGraph, What,
 };
 
 pub use difference::ReplayError;
@@ -86,7 +86,6 @@ struct Player<'a, P: Protocol> {
     records: Vec<Record>,
     /// What was said, by the index of its record.
     contents: BTreeMap<usize, P::Message>,
-    inside: BTreeSet<Seat>,
     steps: u64,
     /// How all was when the loop began.
     loop_start: Option<Snapshot<P>>,
@@ -150,7 +149,8 @@ impl<P: Observed> Environment<P> for Notes<'_, P> {
     }
 
     fn notify(&mut self, notice: NoticeOf<P>) {
-        self.deeds.extend(notice.what(self.view).map(Deed::Tells));
+        let said = P::Family::told(&notice, self.view);
+        self.deeds.extend(said.map(|said| Deed::Tells(What::Told(said))));
     }
 
     fn set_timer(&mut self, timer: P::Timer, due: Due) {
@@ -186,7 +186,6 @@ where
             host: Host::explained(),
             records: trace.records.clone(),
             contents: BTreeMap::new(),
-            inside: BTreeSet::new(),
             steps: 0,
             loop_start: None,
         }
@@ -213,8 +212,8 @@ where
         let view = self.setup.view;
         for seat in (0..view.len()).map(Seat::at) {
             let told = P::Family::told_at_first(&self.opening(seat), view.at(seat));
-            let what = told.and_then(|notice| notice.what(view));
-            let deeds = what.map(Deed::Tells).into_iter().collect();
+            let said = told.and_then(|notice| P::Family::told(&notice, view));
+            let deeds = said.map(|said| Deed::Tells(What::Told(said))).into_iter().collect();
             next = self.follow(None, next, seat, deeds)?;
         }
         Ok(next)
@@ -266,7 +265,6 @@ where
                     return Err(self.differ(index, "it is down already"));
                 }
                 self.world.crash(seat);
-                self.inside.remove(&seat);
                 VecDeque::new()
             }
             What::Returned | What::Replaced => {
@@ -278,10 +276,13 @@ where
                 }
                 self.start(at, seat, Arrival::Returning)
             }
-            what => match CommandOf::<P>::asked(what) {
+            What::Asked(said) => match P::Family::command(&said, self.setup.view) {
                 Some(command) => self.input(index, Input::Command(command))?,
-                None => return Err(self.differ(index, "it does nothing more")),
+                None => return Err(self.differ(index, "nobody can ask for that")),
             },
+            What::Told(_) | What::Sent { .. } => {
+                return Err(self.differ(index, "it does nothing more"));
+            }
         };
         self.steps += 1;
         self.follow(Some(index), index + 1, seat, deeds)
@@ -452,8 +453,6 @@ where
                 self.world.own[seat.index()].pop_front();
                 self.records[index].text = Some(format!("{message:?}"));
             }
-            (_, What::Entered { .. }) => drop(self.inside.insert(seat)),
-            (_, What::Left) => drop(self.inside.remove(&seat)),
             _ => {}
         }
         Ok(())
@@ -462,7 +461,7 @@ where
     /// Whether the record tells what becomes of a message, which is no step of a process.
     fn is_fate(&self, index: usize) -> bool {
         let what = self.trace.records.get(index).map(|record| record.event.what);
-        matches!(what, Some(What::Lost { .. } | What::Duplicated { .. }))
+        what.is_some_and(|what| what.part() == Part::Fate)
     }
 
     fn fate(&mut self, index: usize) -> Result<(), ReplayError> {
@@ -566,7 +565,7 @@ where
         };
         let judge = trace.judge_with(P::Message::KINDS, self.setup.ordering, hear);
         // Whatever it tells: if nothing can come any more, whoever waits does so in vain.
-        let is_stuck = self.world.is_quiet() && self.inside.is_empty();
+        let is_stuck = self.world.is_quiet() && !judge.is_occupied();
         let ending = match trace.ending(&judge) {
             Ending::BudgetSpent if is_stuck => Ending::Quiet,
             ending => ending,
@@ -600,7 +599,7 @@ where
                 format!("sends {message:?} to {}{copy}", view.at(*to))
             }
             Deed::TakesOwn(message) => format!("takes in {message:?}, which it said to itself"),
-            Deed::Tells(what) => deed(*what, None, view),
+            Deed::Tells(what) => deed(*what, seat, None, view),
             Deed::Follows(_) | Deed::Sets(..) | Deed::Cancels(_) | Deed::Keeps(_) => String::new(),
         };
         Differ { view, trace: self.trace }.by(index, view.at(seat), &does)

@@ -51,7 +51,7 @@ impl<'a, P: Protocol> Setup<'a, P> {
             seed: 1,
             limits: Limits::NONE,
             ordering: JudgeOrdering::No,
-            promises: Promises::Mutex { liveness: true, ordering: false },
+            promises: Promises::NONE,
             recording: Recording::Nothing,
             check_invariants: cfg!(debug_assertions),
         }

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use core::time::Duration;
 
 use conclave_core::{
-    Arrival, CommandOf, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, Promises,
-    Protocol, Seat, Start, View,
+    Arrival, CommandOf, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, Protocol,
+    Seat, Start, View,
 };
 use conclave_observe::trace::Record;
 use conclave_observe::{
-    Diagnosis, Ending, Event, Judge, LossCause, MessageId, MessageNumbers, Observable, Observed,
-    Side, Time, WaitGraph, What,
+    Brief, Diagnosis, Ending, Event, Judge, LossCause, MessageId, MessageNumbers, Observed, Side,
+    Spoken, Time, WaitGraph, What,
 };
 
 use crate::agenda::{Agenda, Item, Rank};
@@ -85,7 +85,7 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     /// Whether the plan has pauses at all.
     has_pauses: bool,
     /// Whether the judge wants to know when all is quiet.
-    watches_elections: bool,
+    wants_quiet: bool,
     /// Whether an application was told something that the judge may have had enough of.
     has_news: bool,
     /// Whether the rules that fire belong to the event that was recorded last.
@@ -129,7 +129,7 @@ where
                 break ending;
             }
             if self.around.events.is_multiple_of(1 << 20) {
-                progress(self.around.watch.judge.entries());
+                progress(self.around.watch.judge.served());
             }
         };
         self.finish(ending)
@@ -149,8 +149,8 @@ where
         }
         for seat in (0..setup.view.len()).map(Seat::at) {
             let notice = P::Family::told_at_first(&setup.opening(seat), setup.view.at(seat));
-            if let Some(what) = notice.and_then(|notice| notice.what(setup.view)) {
-                self.around.watch.event(seat, what);
+            if let Some(said) = notice.and_then(|it| P::Family::told(&it, setup.view)) {
+                self.around.watch.event(seat, What::Told(said));
             }
         }
         self.around.application.begin(&mut self.around.desk);
@@ -184,7 +184,7 @@ where
         }
         if self.around.calls_in_flight == 0 {
             let around = &mut self.around;
-            let watches = around.watches_elections && !around.is_anyone_paused();
+            let watches = around.wants_quiet && !around.is_anyone_paused();
             if watches
                 && around.watch.judge.on_quiet(around.watch.now)
                 && around.watch.judge.has_seen_enough()
@@ -249,9 +249,8 @@ where
             held.push_back(Held::Command { incarnation, command });
             return;
         }
-        if let Some(what) = command.what(around.setup.view) {
-            around.watch.event(seat, what);
-        }
+        let said = P::Family::asked(&command, around.setup.view);
+        around.watch.event(seat, What::Asked(said));
         self.take(seat, Input::Command(command));
     }
 
@@ -413,8 +412,9 @@ where
 {
     fn new(setup: &'a Setup<'a, P>, application: A, wire: W) -> Self {
         let members = setup.view.len();
-        let judge =
-            Judge::new(setup.view.members(), P::Message::KINDS, setup.ordering, setup.promises);
+        let Setup { ordering, promises, .. } = *setup;
+        let brief = Brief { ids: setup.view.members(), promises, ordering };
+        let judge = Judge::new(P::Family::VOCABULARY, P::Message::KINDS, &brief);
         let mut agenda = Agenda::new();
         Self {
             setup,
@@ -429,14 +429,14 @@ where
             rates: setup.faults.rates(setup.view),
             timer_stream: Stream::new(setup.seed, "timers"),
             timers: Timers::new(members),
-            numbers: MessageNumbers::default(),
-            watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
+            numbers: MessageNumbers::new(members),
             faults: FaultsUnderWay::plan(setup, &mut agenda),
             agenda,
             calls_in_flight: 0,
             events: 0,
             has_pauses: !setup.faults.pauses.is_empty(),
-            watches_elections: matches!(setup.promises, Promises::Election { .. }),
+            wants_quiet: judge.wants_quiet(),
+            watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
             has_news: false,
             is_explained: false,
         }
@@ -602,7 +602,7 @@ where
 
     #[inline(always)]
     fn send(&mut self, to: Seat, message: P::Message, copy: bool) {
-        let (from, id, kind) = (self.seat, self.numbers.next_id(), message.kind());
+        let (from, id, kind) = (self.seat, self.numbers.next_of(self.seat), message.kind());
         let text = || Some(format!("{message:?}"));
         self.watch.event_with(from, What::Sent { message: id, to, kind, copy }, text);
         self.watch.judge.on_content(&message);
@@ -616,7 +616,7 @@ where
 
     #[inline(never)]
     fn send_own(&mut self, message: &P::Message, copy: bool) {
-        let (to, id, kind) = (self.seat, self.numbers.next_id(), message.kind());
+        let (to, id, kind) = (self.seat, self.numbers.next_of(self.seat), message.kind());
         let text = || Some(format!("{message:?}"));
         self.watch.event_with(to, What::Sent { message: id, to, kind, copy }, text);
         self.watch.judge.on_content(message);
@@ -633,8 +633,8 @@ where
 
     fn notify(&mut self, notice: NoticeOf<P>) {
         self.has_news = true;
-        if let Some(what) = notice.what(self.setup.view) {
-            self.watch.event(self.seat, what);
+        if let Some(said) = P::Family::told(&notice, self.setup.view) {
+            self.watch.event(self.seat, What::Told(said));
         }
         self.application.on_notice(self.seat, &notice, self.desk.at(self.watch.now));
         self.take_orders();

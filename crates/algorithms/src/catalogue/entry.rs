@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::{DuplicateId, Kind, ProcessId, Promises, Seat, View};
+use conclave_core::{DuplicateId, Family, Kind, ProcessId, Promises, Seat, View};
 
 use super::{Bounds, Cost, Remark, Setting, Timing, all};
 use crate::quorum::{Construction, VotingSets, VotingSetsError};
@@ -21,6 +21,8 @@ pub struct Entry {
     pub citation: &'static str,
     /// What it does, in a sentence.
     pub summary: &'static str,
+    /// The [family](conclave_core::Family) that it is of, by name.
+    pub family: &'static str,
     /// What it keeps, as long as it gets what it needs.
     pub promises: Promises,
     /// What it needs.
@@ -147,6 +149,11 @@ fn letters_apart(one: &str, other: &str) -> usize {
 }
 
 impl Entry {
+    /// Whether it is of that family.
+    pub fn is_of<F: Family>(&self) -> bool {
+        self.family == F::NAME
+    }
+
     /// Everybody who takes part when `clients` ask for the lock.
     pub fn view_of(&self, clients: &View) -> Result<View, SeatingError> {
         if !self.needs.coordinator {

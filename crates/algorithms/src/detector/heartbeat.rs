@@ -31,7 +31,7 @@ use core::time::Duration;
 
 use conclave_core::detector::{Detectors, Notice};
 use conclave_core::{
-    Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet, Start,
+    Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet, Start,
     Symmetry, View,
 };
 
@@ -79,7 +79,8 @@ pub const ENTRY: Entry = Entry {
     title: "Heartbeat",
     citation: "textbook, e.g. Coulouris et al., Distributed Systems, 5th ed., section 15.1",
     summary: "a beat to all others every T; who is silent for T + D is suspected",
-    promises: Promises::Detector,
+    family: <Detectors as Family>::NAME,
+    promises: Promises::NONE,
     needs: Needs { synchrony: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "all others suspect the dead one, at most T + 2D later",

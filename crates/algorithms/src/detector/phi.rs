@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use conclave_core::detector::{Detectors, Notice};
-use conclave_core::{Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View};
+use conclave_core::{Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View};
 
 use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting, Timing};
 
@@ -118,7 +118,8 @@ pub const ENTRY: Entry = Entry {
     title: "Phi accrual",
     citation: "N. Hayashibara et al., The phi Accrual Failure Detector, SRDS 2004",
     summary: "a beat to all others every T; how long a silence is suspicious is learnt from them",
-    promises: Promises::Detector,
+    family: <Detectors as Family>::NAME,
+    promises: Promises::NONE,
     needs: Needs { steadiness: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat, Setting::Phi],
     crash: "all others suspect the dead one once its silence is unlikely enough",

@@ -201,6 +201,7 @@ mod tests {
     enum Parrots {}
 
     impl Family for Parrots {
+        const NAME: &'static str = "parrot";
         type Command = ();
         type Notice = (detector::Notice, Duration);
         type Opening = ();

@@ -67,13 +67,13 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::election::{Command, Elections, Notice, Term};
+use conclave_core::election::{self, Command, Elections, Notice, Term};
 use conclave_core::{
-    Arrival, Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View,
+    Arrival, Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View,
 };
 
 use crate::catalogue::{
-    Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark, Setting, Timing,
+    Bounds, Cost, Document, Entry, Measure, Needs, Remark, Setting, Timing,
 };
 
 /// What processes say to each other. The sender is the id.
@@ -140,7 +140,8 @@ pub const ENTRY: Entry = Entry {
     citation: "H. Garcia-Molina, Elections in a Distributed Computing System, IEEE Transactions \
                on Computers C-31(1), 1982",
     summary: "ask all larger ones; if none answers in time, lead, and tell all smaller ones",
-    promises: Promises::Election { largest: true, terms: false, one_at_a_time: false },
+    family: <Elections as Family>::NAME,
+    promises: election::LARGEST,
     needs: Needs { synchrony: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Answer, Setting::Announcement, Setting::SkipDead],
     crash: "the largest that lives is elected; who was in mid-election with the dead calls again",

@@ -41,10 +41,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::election::{Command, Elections, Notice, Term};
-use conclave_core::{Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start};
+use conclave_core::election::{self, Command, Elections, Notice, Term};
+use conclave_core::{Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start};
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark, Size};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark, Size};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -106,7 +106,8 @@ pub const PLAIN: Entry = Entry {
     citation: "E. Chang, R. Roberts, An Improved Algorithm for Decentralized Extrema-Finding in \
                Circular Configurations of Processes, CACM 22(5), 1979",
     summary: "ids go round a ring, larger ones replace smaller ones, and the largest comes home",
-    promises: Promises::Election { largest: true, terms: false, one_at_a_time: false },
+    family: <Elections as Family>::NAME,
+    promises: election::LARGEST,
     needs: Needs { fifo: true, ..Needs::NOTHING },
     settings: &[],
     crash: "any crash breaks the ring: no election comes to its end",

@@ -68,13 +68,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::election::{Command, Elections, Notice, Term, Version};
+use conclave_core::election::{self, Command, Elections, Notice, Term, Version};
 use conclave_core::{
-    Arrival, Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet,
+    Arrival, Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet,
     Start, Symmetry, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Setting};
 
 /// By how many percent the fastest clock may be faster than the slowest: a promise lasts that much
 /// longer than a lease.
@@ -213,7 +213,8 @@ pub const ENTRY: Entry = Entry {
     title: "Chubby style",
     citation: "Burrows, OSDI 2006, sections 2.1 and 4.1",
     summary: "a majority of votes makes a master, for as long as its lease is renewed",
-    promises: Promises::Election { largest: false, terms: true, one_at_a_time: true },
+    family: <Elections as Family>::NAME,
+    promises: election::TERMS.and(election::ONE_AT_A_TIME),
     needs: Needs {
         majority: true,
         storage: true,

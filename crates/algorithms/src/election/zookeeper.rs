@@ -61,13 +61,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::election::{Command, Elections, Notice, Term};
+use conclave_core::election::{self, Command, Elections, Notice, Term};
 use conclave_core::{
-    Effects, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet, Start,
+    Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet, Start,
     Symmetry, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry as About, Measure, Needs, Promises, Setting};
+use crate::catalogue::{Bounds, Cost, Entry as About, Measure, Needs, Setting};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -246,7 +246,8 @@ pub const PLAIN: About = About {
     title: "ZooKeeper style",
     citation: "Hunt et al., USENIX ATC 2010, section 2.4; Junqueira et al., DSN 2011",
     summary: "a store (process 0) keeps a line; its first is confirmed by a majority",
-    promises: Promises::Election { largest: false, terms: true, one_at_a_time: false },
+    family: <Elections as Family>::NAME,
+    promises: election::TERMS,
     needs: Needs { coordinator: true, majority: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Session],
     crash: "leader: the next in line, once its session is over; store: excluded",

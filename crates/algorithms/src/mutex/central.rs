@@ -35,13 +35,13 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming,
+    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming,
     Start, Symmetry,
 };
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -110,7 +110,8 @@ pub const PLAIN: Entry = Entry {
     title: "Central server",
     citation: "textbook, e.g. Coulouris et al., Distributed Systems, 5th ed., section 15.2",
     summary: "a coordinator (process 0) keeps a queue and grants to one at a time",
-    promises: Promises::Mutex { liveness: true, ordering: false },
+    family: <Locks as Family>::NAME,
+    promises: mutex::LIVENESS,
     needs: Needs { coordinator: true, ..Needs::NOTHING },
     settings: &[],
     crash: "coordinator, holder, or one in the queue when its turn comes: everybody blocks",

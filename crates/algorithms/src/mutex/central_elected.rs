@@ -64,15 +64,15 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Arrival, Effects, Input, Kind, KindIndex, Lift, ProcessId, Protocol, SeatSet, Start, View,
+    Arrival, Effects, Family, Input, Kind, KindIndex, Lift, ProcessId, Protocol, SeatSet, Start, View,
     detector, election,
 };
 
 pub use super::census::Epoch;
 use super::central::{self, Answers, Central};
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Setting};
 use crate::detector::{Heartbeat, With};
 use crate::election::{Bully, bully};
 
@@ -186,7 +186,8 @@ pub const ENTRY: Entry = Entry {
     title: "Central server, elected by the bully",
     citation: "central server and bully of the textbooks, composed",
     summary: "as central, but the largest that lives coordinates; a crash is answered by a census",
-    promises: Promises::Mutex { liveness: true, ordering: false },
+    family: <Locks as Family>::NAME,
+    promises: mutex::LIVENESS,
     needs: Needs { synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[
         Setting::Bound,

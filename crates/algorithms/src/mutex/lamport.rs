@@ -30,13 +30,13 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use conclave_core::clock::{LamportClock, Stamp, Timestamp};
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
+    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
     Start, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -84,7 +84,8 @@ pub const ENTRY: Entry = Entry {
     title: "Lamport 1978",
     citation: "L. Lamport, Time, Clocks, and the Ordering of Events, CACM 21(7), 1978",
     summary: "everybody keeps the same queue of stamped requests; its first one enters",
-    promises: Promises::Mutex { liveness: true, ordering: true },
+    family: <Locks as Family>::NAME,
+    promises: mutex::LIVENESS.and(mutex::ORDERING),
     needs: Needs { fifo: true, ..Needs::NOTHING },
     settings: &[],
     crash: "any crash blocks everybody",

@@ -38,13 +38,13 @@
 use alloc::vec::Vec;
 
 use conclave_core::clock::{LamportClock, Stamp, Timestamp};
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
+    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
     Start, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -102,7 +102,8 @@ pub const PLAIN: Entry = Entry {
     title: "Ricart-Agrawala 1981",
     citation: "G. Ricart, A. K. Agrawala, An Optimal Algorithm for Mutual Exclusion, CACM 24(1), 1981",
     summary: "ask everybody and wait for every reply; the older request goes first",
-    promises: Promises::Mutex { liveness: true, ordering: true },
+    family: <Locks as Family>::NAME,
+    promises: mutex::LIVENESS.and(mutex::ORDERING),
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash blocks everybody",

@@ -24,12 +24,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start,
+    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start,
 };
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -65,7 +65,8 @@ pub const ENTRY: Entry = Entry {
     title: "Token ring, always moving",
     citation: "G. Le Lann, Distributed Systems: Towards a Formal Approach, IFIP Congress 1977",
     summary: "a token goes round for ever; who wants in keeps it while inside",
-    promises: Promises::Mutex { liveness: true, ordering: false },
+    family: <Locks as Family>::NAME,
+    promises: mutex::LIVENESS,
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",

@@ -57,16 +57,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Arrival, Effects, Input, Kind, KindIndex, Lift, ProcessId, Protocol, Seat, SeatSet, Start,
+    Arrival, Effects, Family, Input, Kind, KindIndex, Lift, ProcessId, Protocol, Seat, SeatSet, Start,
     View, detector,
 };
 
 use super::census::Census;
 pub use super::census::Epoch;
 use super::{TokenRing, token_ring};
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting, Timing};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Setting, Timing};
 use crate::detector::{Heartbeat, With};
 
 /// What processes say to each other.
@@ -156,7 +156,8 @@ pub const ENTRY: Entry = Entry {
     citation: "G. Le Lann, Distributed Systems: Towards a Formal Approach, IFIP Congress 1977; \
                a census under a new epoch after a crash",
     summary: "the token ring with a detector: the next live member makes a new ring and token",
-    promises: Promises::Mutex { liveness: true, ordering: false },
+    family: <Locks as Family>::NAME,
+    promises: mutex::LIVENESS,
     needs: Needs { synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "the ring is repaired without the dead; a lost token is made anew in a new epoch",

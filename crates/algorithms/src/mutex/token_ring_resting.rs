@@ -29,12 +29,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start,
+    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -80,7 +80,8 @@ pub const ENTRY: Entry = Entry {
     title: "Token ring, resting",
     citation: "the lazy form of G. Le Lann, IFIP Congress 1977",
     summary: "the token stays where it was used last, until a call against the ring fetches it",
-    promises: Promises::Mutex { liveness: true, ordering: false },
+    family: <Locks as Family>::NAME,
+    promises: mutex::LIVENESS,
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",

@@ -213,11 +213,11 @@ impl Hand<'_> {
     /// Lets the judge know what was seen.
     #[inline]
     fn judge(&mut self, print: &mut Fingerprint, news: PartId, tick: bool) -> Option<FlawCode> {
-        let is_election = self.frame.is_election;
-        if news == NO_NEWS && !is_election {
+        let wants_quiet = self.frame.wants_quiet;
+        if news == NO_NEWS && !wants_quiet {
             return None;
         }
-        let is_quiet = is_election && self.is_quiet();
+        let is_quiet = wants_quiet && self.is_quiet();
         let watch = self.row[self.frame.places.watch()];
         let how = u32::from(is_quiet) | u32::from(tick) << 1;
         let after = match self.judged.get(&(pair(watch, news) << 2 | u64::from(how))) {

@@ -6,7 +6,7 @@ use conclave_core::{
     Arrival, Due, Environment, Host, Input, NoticeOf, Protocol, Renaming, Seat, Start, Symmetry,
     View,
 };
-use conclave_observe::{Observable, Observed, What};
+use conclave_observe::{Observed, Spoken, What};
 use smallvec::SmallVec;
 
 use super::{Client, Setup};
@@ -189,8 +189,8 @@ where
     }
 
     fn notify(&mut self, notice: NoticeOf<P>) {
-        if let Some(what) = notice.what(self.setup.view) {
-            self.witness.told(what);
+        if let Some(said) = P::Family::told(&notice, self.setup.view) {
+            self.witness.told(What::Told(said));
         }
         self.setup.client.told(&mut self.node.client, &notice);
     }

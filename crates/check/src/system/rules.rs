@@ -5,8 +5,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use conclave_core::{Message, Promises, Protocol, Renaming, Seat};
-use conclave_observe::{Watch, What};
+use conclave_core::{Message, Renaming, Seat};
+use conclave_observe::{Brief, JudgeOrdering, Observed, Spoken, Watch, What};
 use smallvec::SmallVec;
 
 use super::channel::{ChannelInfo, KindBit};
@@ -68,12 +68,13 @@ pub(crate) struct Frame {
     pub(crate) crash_loses: bool,
     /// Whether it is no flaw that nothing happens any more after a fault.
     pub(crate) passes_over_stalls: bool,
-    pub(crate) is_election: bool,
+    /// Whether the judge wants to know when all is quiet.
+    pub(crate) wants_quiet: bool,
     /// How many kinds of messages there are.
     pub(crate) kinds: usize,
     /// What the judge remembers at first.
-    pub(crate) first_watch: Watch,
-    pub(crate) watches: Table<Watch, WatchInfo>,
+    pub(crate) first_watch: Box<dyn Watch>,
+    pub(crate) watches: Table<Box<dyn Watch>, WatchInfo>,
     pub(crate) news: Table<News, ()>,
     /// How processes are renamed into each other, if states are told apart only up to that.
     pub(crate) group: Option<Group>,
@@ -169,7 +170,10 @@ pub(crate) struct Harmed {
 }
 
 impl Frame {
-    pub(crate) fn of<P: Protocol, C>(setup: &Setup<'_, P, C>) -> Self {
+    pub(crate) fn of<P: Observed, C>(setup: &Setup<'_, P, C>) -> Self {
+        let (ids, promises) = (setup.view.members(), setup.promises);
+        let brief = Brief { ids, promises, ordering: JudgeOrdering::No };
+        let first_watch = (P::Family::VOCABULARY.watch)(&brief);
         Self {
             places: Places { members: setup.view.len() },
             all: Left::all(setup.faults, setup.bounds),
@@ -178,9 +182,9 @@ impl Frame {
             has_timeouts: setup.bounds.timeouts.is_some(),
             crash_loses: setup.crash_loses,
             passes_over_stalls: setup.passes_over_stalls,
-            is_election: matches!(setup.promises, Promises::Election { .. }),
+            wants_quiet: first_watch.wants_quiet(),
             kinds: P::Message::KINDS.len(),
-            first_watch: Watch::new(setup.view.members(), setup.promises),
+            first_watch,
             watches: Table::of_at_most(WATCHES_MAX),
             news: Table::of_at_most(NO_NEWS),
             group: None,
@@ -188,10 +192,10 @@ impl Frame {
         }
     }
 
-    pub(crate) fn watch(&self, watch: Watch) -> PartId {
+    pub(crate) fn watch(&self, watch: Box<dyn Watch>) -> PartId {
         self.watches.id(watch, |watch| WatchInfo {
             breach: watch.broken().map(|breach| Flaw::Breach(breach).code()),
-            pending: watch.pending().fold(0, |mask, seat| mask | 1 << seat.0),
+            pending: watch.pending().iter().fold(0, |mask, seat| mask | 1 << seat.0),
         })
     }
 }

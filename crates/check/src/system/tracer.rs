@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use conclave_core::{Arrival, Family, Host, Input, Message, Protocol, Seat};
 use conclave_observe::trace::Record;
-use conclave_observe::{
-    Event, LossCause, MessageId, MessageNumbers, Observable, Observed, Time, What,
-};
+use conclave_observe::{Event, LossCause, MessageId, MessageNumbers, Observed, Spoken, Time, What};
 use smallvec::SmallVec;
 
 use super::channel::{Channel, InFlight};
@@ -124,7 +122,7 @@ where
             at: Time::ZERO,
             records: Vec::new(),
             step: 0,
-            numbers: MessageNumbers::default(),
+            numbers: MessageNumbers::new(setup.view.len()),
             sends: Vec::new(),
             own: std::collections::VecDeque::new(),
         };
@@ -148,9 +146,9 @@ where
         tracer.send_all();
         for seat in (0..setup.view.len()).map(Seat::at) {
             let told = P::Family::told_at_first(&setup.opening(seat), setup.view.at(seat));
-            if let Some(what) = told.and_then(|notice| notice.what(setup.view)) {
+            if let Some(said) = told.and_then(|notice| P::Family::told(&notice, setup.view)) {
                 tracer.page.seat = seat;
-                tracer.page.event(what);
+                tracer.page.event(What::Told(said));
             }
         }
         tracer
@@ -169,8 +167,9 @@ where
                 let node = &mut self.nodes[seat.index()];
                 let Some(ask) = setup.client.asks(&node.client) else { return };
                 setup.client.asked(&mut node.client);
-                let what = ask.command.what(setup.view);
-                self.step(seat, what, Input::Command(ask.command));
+                let said = P::Family::asked(&ask.command, setup.view);
+                self.page.begin(seat, What::Asked(said), None);
+                self.go_on(seat, Input::Command(ask.command));
             }
             Deed::Arrives { from, to, tag } => self.arrive(from, to, tag),
             Deed::RunsOut { seat, tag } => {
@@ -225,13 +224,6 @@ where
         self.page.begin(to, What::Received { message, from, kind }, text);
         let from = self.system.setup.view.at(from);
         self.go_on(to, Input::Message { from, message: flight.message });
-    }
-
-    fn step(&mut self, seat: Seat, what: Option<What>, input: Input<P>) {
-        if let Some(what) = what {
-            self.page.begin(seat, what, None);
-        }
-        self.go_on(seat, input);
     }
 
     fn go_on(&mut self, seat: Seat, input: Input<P>) {
@@ -289,8 +281,7 @@ where
             let mut whom: Vec<Seat> =
                 process.waits_for().into_iter().filter_map(|id| setup.view.seat(id)).collect();
             whom.dedup();
-            let is_mutex = matches!(setup.promises, conclave_core::Promises::Mutex { .. });
-            if is_mutex && !setup.client.waits(&node.client) {
+            if P::Family::VOCABULARY.is_contended && !setup.client.waits(&node.client) {
                 continue;
             }
             self.page.seat = node.seat;
@@ -321,7 +312,7 @@ impl<M> Page<M> {
 
 impl<M: Message> Witness<M> for Page<M> {
     fn sent(&mut self, to: Seat, message: &M, copy: bool) {
-        let (id, kind) = (self.numbers.next_id(), message.kind());
+        let (id, kind) = (self.numbers.next_of(self.seat), message.kind());
         let text = Some(format!("{message:?}"));
         self.write(What::Sent { message: id, to, kind, copy }, text);
         if to == self.seat {

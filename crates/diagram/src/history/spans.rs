@@ -3,13 +3,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::election::Term;
-use conclave_core::{Fence, Promises, Seat};
-use conclave_observe::{Event, Side, Time, What};
+use conclave_core::{Promises, Seat};
+use conclave_observe::{BarChange, BarSort, Event, Exclusion, LockName, Said, Side, Time, What};
 
-use crate::scene::{AbsenceKind, BarKind, ClashKind};
+use crate::scene::{AbsenceKind, BarKind};
 
-/// A process waits or holds, takes part in an election or leads.
+/// Something lasts at a process: it waits or holds, takes part in an election or leads.
 pub(crate) struct Stay {
     pub seat: Seat,
     pub kind: BarKind,
@@ -41,9 +40,10 @@ pub(crate) struct Cut {
     pub to: Option<Time>,
 }
 
-/// More than one process holds, or leads.
+/// More than one process has what only one may have.
 pub(crate) struct Clash {
-    pub kind: ClashKind,
+    pub sort: &'static BarSort,
+    lock: LockName,
     pub holders: Vec<Seat>,
     pub from: Time,
     /// None while it lasts.
@@ -57,28 +57,13 @@ pub(super) struct Spans {
     pub cuts: Vec<Cut>,
     pub clashes: Vec<Clash>,
     open: Vec<Open>,
-    holders: Vec<Seat>,
-    leaders: Vec<Leader>,
-    /// Whether leaders of different terms clash too.
-    one_at_a_time: bool,
-}
-
-/// A process that leads.
-#[derive(Clone, Copy)]
-struct Leader {
-    seat: Seat,
-    term: Term,
-    /// Whether it does nothing for a while, and so leads nobody.
-    is_paused: bool,
+    promises: Promises,
 }
 
 /// Where in the lists the spans are that have not ended yet, of one process.
 #[derive(Clone, Default)]
 struct Open {
-    waiting: Option<usize>,
-    holding: Option<usize>,
-    electing: Option<usize>,
-    leading: Option<usize>,
+    stays: Vec<usize>,
     down: Option<usize>,
     paused: Option<usize>,
     cuts: Vec<usize>,
@@ -94,37 +79,22 @@ impl Spans {
             cuts: Vec::new(),
             clashes: Vec::new(),
             open: vec![Open::default(); members],
-            holders: Vec::new(),
-            leaders: Vec::new(),
-            one_at_a_time: matches!(promises, Promises::Election { one_at_a_time: true, .. }),
+            promises,
         }
     }
 
     pub fn on(&mut self, event: &Event) {
         let Event { at, seat, what } = *event;
         match what {
-            What::Requested => self.begin_waiting(at, seat),
-            What::Entered { fence } => {
-                self.end_waiting(at, seat);
-                self.end_holding(at, seat);
-                self.begin_holding(at, seat, fence);
-            }
-            What::Left => self.end_holding(at, seat),
-            What::Electing => self.begin_electing(at, seat),
-            What::Elected { leader, term } => {
-                self.end_electing(at, seat);
-                if leader == seat {
-                    self.begin_leading(at, seat, term);
-                } else {
-                    self.end_leading(at, seat);
+            What::Asked(said) | What::Told(said) => {
+                for change in said.word.picture.bars {
+                    self.change(at, seat, &said, *change);
                 }
             }
-            What::Vacant => self.end_leading(at, seat),
             What::Crashed => {
-                self.end_waiting(at, seat);
-                self.end_holding(at, seat);
-                self.end_electing(at, seat);
-                self.end_leading(at, seat);
+                for index in core::mem::take(&mut self.open[seat.index()].stays) {
+                    self.end_stay(at, index);
+                }
                 self.end_pause(at, seat);
                 self.begin_absence(at, seat, AbsenceKind::Down);
             }
@@ -132,11 +102,11 @@ impl Spans {
             What::Replaced => self.end_down(at, seat, true),
             What::Paused => {
                 self.begin_absence(at, seat, AbsenceKind::Paused);
-                self.leader_paused(at, seat, true);
+                self.pause_changed(at, seat);
             }
             What::Resumed => {
                 self.end_pause(at, seat);
-                self.leader_paused(at, seat, false);
+                self.pause_changed(at, seat);
             }
             What::Cut { partition, side } => {
                 self.open[seat.index()].cuts.push(self.cuts.len());
@@ -148,117 +118,112 @@ impl Spans {
         self.open[seat.index()].is_seen = true;
     }
 
-    fn begin_waiting(&mut self, from: Time, seat: Seat) {
-        // Who asks twice waits since it first asked.
-        if self.open[seat.index()].waiting.is_none() {
-            self.open[seat.index()].waiting = Some(self.stays.len());
-            self.stays.push(Stay { seat, kind: BarKind::Waiting, from, to: None });
+    fn change(&mut self, at: Time, seat: Seat, said: &Said, change: BarChange) {
+        match change {
+            // Who begins twice has done so since it first did.
+            BarChange::Begins(sort) if self.open_stay(seat, sort, said.lock).is_some() => {}
+            BarChange::Begins(sort) => self.begin(at, seat, sort, said),
+            BarChange::BeginsAnew(sort) => {
+                self.end(at, seat, sort, said.lock);
+                self.begin(at, seat, sort, said);
+            }
+            BarChange::Ends(sort) => self.end(at, seat, sort, said.lock),
+            BarChange::IsItself(sort) if said.whom == Some(seat) => {
+                let open = self.open_stay(seat, sort, said.lock);
+                let is_same = |index: usize| self.stays[index].kind == BarKind::of(sort, said);
+                if !open.is_some_and(is_same) {
+                    self.end(at, seat, sort, said.lock);
+                    self.begin(at, seat, sort, said);
+                }
+            }
+            BarChange::IsItself(sort) => self.end(at, seat, sort, said.lock),
         }
     }
 
-    fn end_waiting(&mut self, at: Time, seat: Seat) {
-        if let Some(index) = self.open[seat.index()].waiting.take() {
-            self.stays[index].to = Some(at);
+    fn open_stay(&self, seat: Seat, sort: &BarSort, lock: LockName) -> Option<usize> {
+        let is_meant = |&&index: &&usize| {
+            let kind = &self.stays[index].kind;
+            kind.sort.name == sort.name && kind.lock == lock
+        };
+        self.open[seat.index()].stays.iter().find(is_meant).copied()
+    }
+
+    fn begin(&mut self, from: Time, seat: Seat, sort: &'static BarSort, said: &Said) {
+        self.open[seat.index()].stays.push(self.stays.len());
+        self.stays.push(Stay { seat, kind: BarKind::of(sort, said), from, to: None });
+        self.owners_changed(from, sort, said.lock);
+    }
+
+    fn end(&mut self, at: Time, seat: Seat, sort: &'static BarSort, lock: LockName) {
+        if let Some(index) = self.open_stay(seat, sort, lock) {
+            self.open[seat.index()].stays.retain(|&open| open != index);
+            self.end_stay(at, index);
         }
     }
 
-    fn begin_holding(&mut self, from: Time, seat: Seat, fence: Fence) {
-        self.open[seat.index()].holding = Some(self.stays.len());
-        self.stays.push(Stay { seat, kind: BarKind::Holding { fence }, from, to: None });
-        self.holders.push(seat);
-        self.holders_changed(from);
+    fn end_stay(&mut self, at: Time, index: usize) {
+        self.stays[index].to = Some(at);
+        let BarKind { sort, lock, .. } = self.stays[index].kind;
+        self.owners_changed(at, sort, lock);
     }
 
-    fn end_holding(&mut self, at: Time, seat: Seat) {
-        if let Some(index) = self.open[seat.index()].holding.take() {
-            self.stays[index].to = Some(at);
-            self.holders.retain(|&holder| holder != seat);
-            self.holders_changed(at);
-        }
-    }
-
-    /// The order of events decides, not the clock: who enters before another leaves clashes with
-    /// it even if both happen at the same time.
-    fn holders_changed(&mut self, at: Time) {
-        if let Some(last) = self.clashes.last_mut() {
-            last.to = last.to.or(Some(at));
-        }
-        if self.holders.len() > 1 {
-            let (kind, holders) = (ClashKind::Holders, self.holders.clone());
-            self.clashes.push(Clash { kind, holders, from: at, to: None });
-        }
-    }
-
-    fn begin_electing(&mut self, from: Time, seat: Seat) {
-        if self.open[seat.index()].electing.is_none() {
-            self.open[seat.index()].electing = Some(self.stays.len());
-            self.stays.push(Stay { seat, kind: BarKind::Electing, from, to: None });
-        }
-    }
-
-    fn end_electing(&mut self, at: Time, seat: Seat) {
-        if let Some(index) = self.open[seat.index()].electing.take() {
-            self.stays[index].to = Some(at);
-        }
-    }
-
-    fn begin_leading(&mut self, from: Time, seat: Seat, term: Term) {
-        // Who is told twice leads since it was first told.
-        let kind = BarKind::Leading { term };
-        let open = self.open[seat.index()].leading;
-        if open.is_some_and(|index| self.stays[index].kind == kind) {
-            return;
-        }
-        self.end_leading(from, seat);
-        self.open[seat.index()].leading = Some(self.stays.len());
-        self.stays.push(Stay { seat, kind, from, to: None });
-        let is_paused = self.open[seat.index()].paused.is_some();
-        self.leaders.push(Leader { seat, term, is_paused });
-        self.leaders_changed(from);
-    }
-
-    fn end_leading(&mut self, at: Time, seat: Seat) {
-        if let Some(index) = self.open[seat.index()].leading.take() {
-            self.stays[index].to = Some(at);
-            self.leaders.retain(|leader| leader.seat != seat);
-            self.leaders_changed(at);
-        }
-    }
-
-    fn leader_paused(&mut self, at: Time, seat: Seat, is_paused: bool) {
-        if let Some(leader) = self.leaders.iter_mut().find(|leader| leader.seat == seat) {
-            leader.is_paused = is_paused;
-            self.leaders_changed(at);
-        }
-    }
-
-    /// One leader may follow another at once, and whoever goes on after a pause may learn at once
-    /// that it was followed: what takes no time is no clash.
-    fn leaders_changed(&mut self, at: Time) {
-        if let Some(last) = self.clashes.last_mut().filter(|last| last.to.is_none()) {
-            last.to = Some(at);
-            if last.from == at {
-                self.clashes.pop();
+    fn pause_changed(&mut self, at: Time, seat: Seat) {
+        for index in self.open[seat.index()].stays.clone() {
+            let BarKind { sort, lock, .. } = self.stays[index].kind;
+            if matches!(sort.exclusion, Exclusion::IfPromised(_)) {
+                self.owners_changed(at, sort, lock);
             }
         }
-        let holders = self.leaders_too_many();
+    }
+
+    /// The order of events decides, not the clock: who enters before another leaves clashes with it
+    /// even if both happen at the same time. But where somebody may follow another at once, and
+    /// whoever goes on after a pause may learn at once that it was followed, what takes no time is
+    /// no clash.
+    fn owners_changed(&mut self, at: Time, sort: &'static BarSort, lock: LockName) {
+        if sort.exclusion == Exclusion::None {
+            return;
+        }
+        let is_meant = |clash: &Clash| clash.sort.name == sort.name && clash.lock == lock;
+        let open = |clash: &Clash| clash.to.is_none() && is_meant(clash);
+        if let Some(place) = self.clashes.iter().rposition(open) {
+            self.clashes[place].to = Some(at);
+            let is_momentary = self.clashes[place].from == at;
+            if is_momentary && matches!(sort.exclusion, Exclusion::IfPromised(_)) {
+                self.clashes.remove(place);
+            }
+        }
+        let holders = self.too_many(sort, lock);
         if holders.len() > 1 {
-            let kind = ClashKind::Leaders;
-            self.clashes.push(Clash { kind, holders, from: at, to: None });
+            self.clashes.push(Clash { sort, lock, holders, from: at, to: None });
         }
     }
 
-    /// Those that must not lead beside each other: all, if that was promised; otherwise those of
-    /// one term. A dethroned leader that does not know it yet is nothing wrong in itself.
-    fn leaders_too_many(&self) -> Vec<Seat> {
-        let leaders = self.leaders.iter();
-        if self.one_at_a_time {
-            return leaders.filter(|leader| !leader.is_paused).map(|leader| leader.seat).collect();
+    /// Those that must not have it beside each other. A dethroned leader that does not know it yet
+    /// is nothing wrong in itself, if no more was promised.
+    fn too_many(&self, sort: &BarSort, lock: LockName) -> Vec<Seat> {
+        let mut open: Vec<usize> =
+            self.open.iter().flat_map(|open| open.stays.iter().copied()).collect();
+        // In the order in which they began.
+        open.sort_unstable();
+        let open = open.into_iter().map(|index| &self.stays[index]);
+        let meant = open.filter(|stay| stay.kind.sort.name == sort.name && stay.kind.lock == lock);
+        let owners: Vec<(Seat, u64)> = meant.map(|stay| (stay.seat, stay.kind.number)).collect();
+        match sort.exclusion {
+            Exclusion::None => Vec::new(),
+            Exclusion::Always => owners.into_iter().map(|(seat, _)| seat).collect(),
+            Exclusion::IfPromised(promise) if self.promises.keeps(promise) => {
+                let is_paused = |seat: Seat| self.open[seat.index()].paused.is_some();
+                let seats = owners.into_iter().map(|(seat, _)| seat);
+                seats.filter(|&seat| !is_paused(seat)).collect()
+            }
+            Exclusion::IfPromised(_) => {
+                let of = |number: u64| owners.iter().filter(move |owner| owner.1 == number);
+                let numbers = owners.iter().map(|owner| owner.1).filter(|&number| number > 0);
+                let twice = numbers.into_iter().find(|&number| of(number).count() > 1);
+                twice.map_or_else(Vec::new, |number| of(number).map(|owner| owner.0).collect())
+            }
         }
-        let of_term = |term: Term| self.leaders.iter().filter(move |leader| leader.term == term);
-        let terms = leaders.map(|leader| leader.term).filter(|&term| term > Term::NONE);
-        let twice = terms.into_iter().find(|&term| of_term(term).count() > 1);
-        twice.map_or_else(Vec::new, |term| of_term(term).map(|leader| leader.seat).collect())
     }
 
     fn begin_absence(&mut self, from: Time, seat: Seat, kind: AbsenceKind) {

@@ -3,24 +3,21 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use conclave_core::election::Term;
-
 use super::frame::Frame;
 use crate::geometry::{Area, Point, Px, px};
 use crate::history::{History, Stay};
 use crate::placer::Placer;
-use crate::scene::{Bar, BarKind, ClashBand, ClashKind, Fold, Label, LabelRole};
+use crate::scene::{Bar, ClashBand, Fold, Label, LabelRole};
 use crate::{style, text};
 
 /// The bars.
 pub(super) fn lay(history: &History, frame: &Frame) -> Vec<Bar> {
     let stays = history.stays.iter().filter(|stay| frame.sees(stay.from, stay.to));
-    // Who leads may take part in the next election already: that it still leads must be seen.
-    let is_leading = |stay: &&Stay| matches!(stay.kind, BarKind::Leading { .. });
-    let (leading, others): (Vec<&Stay>, Vec<&Stay>) = stays.partition(is_leading);
+    let is_in_front = |stay: &&Stay| stay.kind.sort.is_in_front;
+    let (front, others): (Vec<&Stay>, Vec<&Stay>) = stays.partition(is_in_front);
     others
         .into_iter()
-        .chain(leading)
+        .chain(front)
         .filter_map(|stay| {
             let y = frame.y(stay.seat)?;
             let left = frame.x(stay.from);
@@ -41,8 +38,8 @@ pub(super) fn clashes(history: &History, frame: &Frame) -> Vec<ClashBand> {
             let left = frame.x(clash.from);
             let right = frame.x_end(clash.to).max(left + style::BAR_LEAST * 2);
             let area = Area { left, top, right, bottom };
-            let (kind, holders) = (clash.kind, clash.holders.clone());
-            Some(ClashBand { kind, holders, from: clash.from, to: clash.to, area })
+            let (sort, holders) = (clash.sort, clash.holders.clone());
+            Some(ClashBand { sort, holders, from: clash.from, to: clash.to, area })
         })
         .collect()
 }
@@ -50,10 +47,7 @@ pub(super) fn clashes(history: &History, frame: &Frame) -> Vec<ClashBand> {
 /// Writes "two holders" on or beside each of them.
 pub(super) fn label_clashes(clashes: &[ClashBand], placer: &mut Placer) {
     for clash in clashes {
-        let what = match clash.kind {
-            ClashKind::Holders => "holders",
-            ClashKind::Leaders => "leaders",
-        };
+        let what = clash.sort.who;
         let words = match clash.holders.len() {
             2 => format!("two {what}"),
             more => format!("{more} {what}"),
@@ -78,11 +72,7 @@ pub(super) fn label_clashes(clashes: &[ClashBand], placer: &mut Placer) {
 /// torn out, because nothing of a bar is left there.
 pub(super) fn label_fences(bars: &[Bar], folds: &[Fold], placer: &mut Placer) {
     for bar in bars {
-        let number = match bar.kind {
-            BarKind::Holding { fence } => format!("#{fence}"),
-            BarKind::Leading { term } if term > Term::NONE => format!("#{term}"),
-            _ => continue,
-        };
+        let Some(number) = bar.kind.label() else { continue };
         let (area, wide) = (&bar.area, text::width(&number, style::SMALL));
         let Point { x, y } = area.center();
         let place = |role, x: Px, y: Px| {

@@ -1,18 +1,18 @@
 //! What line styles and bars mean.
 
 use alloc::collections::BTreeSet;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::KindIndex;
-use conclave_core::election::Term;
 use conclave_observe::trace::Trace;
 
 use super::arrows::kind_name;
 use crate::geometry::{Point, Px, px};
 use crate::history::History;
 use crate::placer::Placer;
-use crate::scene::{BarKind, Fate, Label, LabelRole, LegendEntry, Sample, Scene};
+use crate::scene::{Fate, Label, LabelRole, LegendEntry, Sample, Scene};
 use crate::{style, text};
 
 /// How wide a sample is.
@@ -52,22 +52,10 @@ fn entries(trace: &Trace, history: &History, scene: &Scene) -> Vec<(Sample, Stri
         let sample = if is_background { Sample::Background(kind) } else { Sample::Kind(kind) };
         (sample, kind_name(trace, kind))
     });
-    let has_bar = |is_meant: fn(&BarKind) -> bool| scene.bars.iter().any(|bar| is_meant(&bar.kind));
-    let is_leading = |kind: &BarKind| matches!(kind, BarKind::Leading { .. });
-    let has_term = has_bar(|kind| matches!(kind, BarKind::Leading { term } if *term > Term::NONE));
-    let leading = if has_term { "leading, #term" } else { "leading" };
     let quiet =
         if history.is_thinned { "quiet but for upkeep, shortened" } else { "quiet, shortened" };
     let is_lost = |fate: &Fate| matches!(fate, Fate::Lost { .. });
     let others = [
-        (Sample::Waiting, "waiting", has_bar(|kind| *kind == BarKind::Waiting)),
-        (
-            Sample::Holding,
-            "holding, #fence",
-            has_bar(|kind| matches!(kind, BarKind::Holding { .. })),
-        ),
-        (Sample::Electing, "electing", has_bar(|kind| *kind == BarKind::Electing)),
-        (Sample::Leading, leading, has_bar(is_leading)),
         (Sample::Lost, "lost", scene.arrows.iter().any(|arrow| is_lost(&arrow.fate))),
         (Sample::Copy, "copy made by the network", scene.arrows.iter().any(|arrow| arrow.is_copy)),
         (Sample::Paused, "paused", is_paused(scene)),
@@ -75,7 +63,28 @@ fn entries(trace: &Trace, history: &History, scene: &Scene) -> Vec<(Sample, Stri
     ];
     let others = others.into_iter().filter(|&(_, _, is_seen)| is_seen);
     let others = others.map(|(sample, words, _)| (sample, words.into()));
-    kinds.chain(others).chain(marks(scene)).collect()
+    kinds.chain(bars(trace, scene)).chain(others).chain(marks(scene)).collect()
+}
+
+/// One of each sort of bar, in the order in which the family names them.
+fn bars(trace: &Trace, scene: &Scene) -> Vec<(Sample, String)> {
+    let words = trace.header.vocabulary.words.iter();
+    let changes = words.flat_map(|word| word.picture.bars);
+    let mut samples: Vec<(Sample, String)> = Vec::new();
+    for sort in changes.map(|change| change.sort()) {
+        let seen = || scene.bars.iter().filter(|bar| bar.kind.sort.name == sort.name);
+        let sample = Sample::Bar(sort);
+        if seen().next().is_none() || samples.iter().any(|(other, _)| *other == sample) {
+            continue;
+        }
+        let is_numbered = seen().any(|bar| bar.kind.label().is_some());
+        let words = match sort.number.filter(|_| is_numbered) {
+            Some(number) => format!("{}, #{number}", sort.name),
+            None => sort.name.into(),
+        };
+        samples.push((sample, words));
+    }
+    samples
 }
 
 /// One of each shape, in the order in which they first appear.

@@ -1,10 +1,8 @@
 //! Small marks for what a process is told, asks for and suspects, each with a word or two.
 
-use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_core::election::Version;
 use conclave_observe::trace::Trace;
 
 use super::frame::Frame;
@@ -25,28 +23,20 @@ pub(super) fn lay(history: &History, frame: &Frame) -> Vec<Mark> {
 }
 
 /// What is written beside a mark; nothing, if that is not said here.
-pub(super) fn words(trace: &Trace, kind: MarkKind) -> Option<String> {
-    Some(match kind {
-        MarkKind::Crash | MarkKind::Return | MarkKind::Replace => return None,
-        MarkKind::Call => "calls".into(),
-        MarkKind::Told { leader } => trace.id(leader).to_string(),
-        MarkKind::Suspect { whom } => format!("suspects {}", trace.id(whom)),
-        MarkKind::Trust { whom } => format!("trusts {}", trace.id(whom)),
-        MarkKind::Read { version } => format!("read {}", split(version)),
-        MarkKind::Wrote { version } => format!("wrote {}", split(version)),
-    })
-}
-
-/// A version as the term in which it was written, and its number in that term.
-fn split(version: Version) -> String {
-    format!("{}.{}", version.0 >> 32, version.0 & 0xffff_ffff)
+pub(super) fn words(trace: &Trace, mark: &Mark) -> Option<String> {
+    match mark.kind {
+        MarkKind::Crash | MarkKind::Return | MarkKind::Replace => None,
+        MarkKind::Said { said, sort } => {
+            Some((sort.words)(&said, mark.seat, &|seat| trace.id(seat)))
+        }
+    }
 }
 
 /// Writes them where nothing is crossed, or else where there is room at all; where there is none,
 /// the shape and the legend have to do.
 pub(super) fn label(trace: &Trace, marks: &[Mark], placer: &mut Placer) {
     for mark in marks {
-        let Some(words) = words(trace, mark.kind) else { continue };
+        let Some(words) = words(trace, mark) else { continue };
         if !placer.put_best(places(mark, &words)) {
             placer.put_first(places(mark, &words).map(|(_, label)| label));
         }

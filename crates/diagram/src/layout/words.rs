@@ -4,9 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_core::Promises;
+use conclave_observe::Time;
 use conclave_observe::trace::Trace;
-use conclave_observe::{Event, Time, What};
 
 use super::axis::Unit;
 use super::frame::Frame;
@@ -75,31 +74,10 @@ pub(super) fn description(
     arrows: usize,
 ) -> String {
     let unit = Unit::of(trace, Time::DELAY);
-    let seen = |is_meant: fn(&Event) -> bool| {
-        let events = trace.records.iter().map(|record| &record.event);
-        let seen = events.filter(|event| is_within(event.at, Some(event.at), window.ends()));
-        seen.filter(|event| is_meant(event)).count()
-    };
-    let gist = match trace.header.promises {
-        Promises::Mutex { .. } => {
-            let entries = seen(|event| matches!(event.what, What::Entered { .. }));
-            count(entries, "entry", "entries")
-        }
-        Promises::Election { .. } => {
-            let is_told = |event: &Event| matches!(event.what, What::Elected { .. });
-            let leads = |event: &Event| match event.what {
-                What::Elected { leader, .. } => leader == event.seat,
-                _ => false,
-            };
-            let (told, leads) = (seen(is_told), seen(leads));
-            let told = count(told, "process is told", "times a process is told");
-            format!("{told} who leads, {leads} of them that it leads itself")
-        }
-        Promises::Detector => {
-            let suspicions = seen(|event| matches!(event.what, What::Suspected { .. }));
-            count(suspicions, "suspicion", "suspicions")
-        }
-    };
+    let events = trace.records.iter().map(|record| &record.event);
+    let seen = events.filter(|event| is_within(event.at, Some(event.at), window.ends()));
+    let said: Vec<_> = seen.filter_map(|event| Some((event.seat, *event.what.said()?))).collect();
+    let gist = (trace.header.vocabulary.summary)(&said);
     let mut description = format!(
         "Space-time diagram of {} with {}, from {} to {} {}: {}, {}.",
         trace.header.algorithm,

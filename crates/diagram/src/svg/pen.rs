@@ -3,22 +3,14 @@
 use alloc::string::String;
 use core::fmt::{self, Write};
 
+use conclave_observe::Shape;
+
 use crate::geometry::{Area, Direction, Point, Px, Room};
 use crate::style;
 
 /// Collects elements, one per line.
 #[derive(Default)]
 pub(crate) struct Pen(String);
-
-/// Shapes that can be told apart when they are small.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
-    Dot,
-    Square,
-    Diamond,
-    TriangleUp,
-    TriangleDown,
-}
 
 /// Adds one line, written like a format string.
 macro_rules! draw {

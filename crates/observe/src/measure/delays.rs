@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use conclave_core::Seat;
 
 use super::Histogram;
-use crate::{Event, Time, What};
+use crate::family::locks::Seen;
+use crate::{Event, Time};
 
 /// Measures waits and hand-overs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,21 +61,21 @@ impl Delays {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         let Event { at, seat, what } = *event;
-        match what {
-            What::Requested => {
+        match Seen::of(what) {
+            Seen::Requested => {
                 self.lone = (self.busy == 0).then_some(seat);
                 self.become_(seat, State::Waiting { since: at });
             }
-            What::Entered { .. } => self.on_entry(at, seat),
-            What::Leaving => self.become_(seat, State::Leaving { since: at }),
-            What::Left => {
+            Seen::Entered { .. } => self.on_entry(at, seat),
+            Seen::Leaving => self.become_(seat, State::Leaving { since: at }),
+            Seen::Left => {
                 if let State::Leaving { since } = self.states[seat.index()] {
                     self.leave.record(at - since);
                 }
                 self.become_(seat, State::Idle);
                 self.free_since = Some(at);
             }
-            What::Crashed => self.become_(seat, State::Idle),
+            Seen::Crashed => self.become_(seat, State::Idle),
             _ => {}
         }
     }

@@ -4,7 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::Histogram;
-use crate::{Event, Time, What};
+use crate::family::locks::Seen;
+use crate::{Event, Time};
 
 /// Counts entries and waits per process.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,17 +28,17 @@ impl Fairness {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         let seat = event.seat.index();
-        match event.what {
-            What::Requested => {
+        match Seen::of(event.what) {
+            Seen::Requested => {
                 self.since[seat] = Some(event.at);
                 self.asked[seat] = true;
             }
-            What::Entered { .. } => {
+            Seen::Entered { .. } => {
                 if let Some(since) = self.since[seat].take() {
                     self.waits[seat].record(event.at - since);
                 }
             }
-            What::Crashed => self.since[seat] = None,
+            Seen::Crashed => self.since[seat] = None,
             _ => {}
         }
     }

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 
 use conclave_core::{Renaming, Seat};
 
-use crate::{Event, Time, What};
+use crate::family::elections::Seen;
+use crate::{Event, Time};
 
 /// Who takes part and has not decided, and who believes in whom.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -50,32 +51,32 @@ impl Deciding {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         let (at, index) = (event.at, event.seat.index());
-        match event.what {
-            What::Called => {
+        match Seen::of(event.what) {
+            Seen::Called => {
                 self.wave(at);
                 if self.is_bound_by_calls {
                     self.decide(index, false);
                 }
             }
-            What::Electing => {
+            Seen::Electing => {
                 self.wave(at);
                 self.decide(index, false);
             }
-            What::Elected { leader, .. } => {
+            Seen::Elected { leader, .. } => {
                 self.wave(at).decided_at = Some(at);
                 self.knows[index] = Some(leader);
                 self.decide(index, true);
             }
-            What::Vacant => {
+            Seen::Vacant => {
                 self.knows[index] = None;
                 self.decide(index, false);
             }
-            What::Crashed => {
+            Seen::Crashed => {
                 self.is_down[index] = true;
                 self.knows[index] = None;
                 self.decide(index, true);
             }
-            What::Returned | What::Replaced => self.is_down[index] = false,
+            Seen::Returned | Seen::Replaced => self.is_down[index] = false,
             _ => {}
         }
     }

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use conclave_core::{Renaming, Seat, SeatSet};
 
+use crate::family::detectors::Seen;
 use crate::measure::Histogram;
-use crate::{Event, Time, What};
+use crate::{Event, Time};
 
 /// Watches who suspects whom while who is up, and how long it takes.
 #[derive(Clone, Debug)]
@@ -61,20 +62,20 @@ impl Detection {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         let (at, seat, index) = (event.at, event.seat, event.seat.index());
-        match event.what {
-            What::Suspected { whom } => match self.down_since[whom.index()] {
+        match Seen::of(event.what) {
+            Seen::Suspected { whom } => match self.down_since[whom.index()] {
                 Some(since) => drop(self.noticing.insert((whom, seat), at - since)),
                 None => self.wrong += 1,
             },
-            What::Trusted { whom } => drop(self.noticing.remove(&(whom, seat))),
-            What::Crashed => {
+            Seen::Trusted { whom } => drop(self.noticing.remove(&(whom, seat))),
+            Seen::Crashed => {
                 self.deaths += 1;
                 self.down_since[index] = Some(at);
                 // Whoever suspected it wrongly was right too soon.
                 let early = self.suspicions.of(seat).map(|who| ((seat, who), Time::ZERO));
                 self.noticing.extend(early);
             }
-            What::Returned | What::Replaced => {
+            Seen::Returned | Seen::Replaced => {
                 self.down_since[index] = None;
                 let mut others = self.noticing.split_off(&(seat, Seat(0)));
                 let next = Seat(seat.0.saturating_add(1));
@@ -128,19 +129,19 @@ impl Suspicions {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         let (at, seat, index) = (event.at, event.seat, event.seat.index());
-        match event.what {
-            What::Suspected { whom } => {
+        match Seen::of(event.what) {
+            Seen::Suspected { whom } => {
                 self.suspects[index].insert(whom);
                 if !self.is_down[whom.index()] {
                     self.broken.get_or_insert(WrongSuspicion { at, seat, whom });
                 }
             }
-            What::Trusted { whom } => drop(self.suspects[index].remove(whom)),
-            What::Crashed => {
+            Seen::Trusted { whom } => drop(self.suspects[index].remove(whom)),
+            Seen::Crashed => {
                 self.is_down[index] = true;
                 self.suspects[index].clear();
             }
-            What::Returned | What::Replaced => self.is_down[index] = false,
+            Seen::Returned | Seen::Replaced => self.is_down[index] = false,
             _ => {}
         }
     }

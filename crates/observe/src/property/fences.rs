@@ -2,7 +2,8 @@
 
 use conclave_core::{Fence, Renaming, Seat};
 
-use crate::{Event, Time, What};
+use crate::family::locks::Seen;
+use crate::{Event, Time};
 
 /// Watches the numbers that entries get.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -27,7 +28,7 @@ pub struct FenceFell {
 impl Fences {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
-        let What::Entered { fence } = event.what else { return };
+        let Seen::Entered { fence } = Seen::of(event.what) else { return };
         if let (Some(before), None) = (self.last.filter(|&last| fence <= last), self.broken) {
             self.broken = Some(FenceFell { at: event.at, seat: event.seat, before, got: fence });
         }

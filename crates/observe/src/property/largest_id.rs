@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 use conclave_core::{ProcessId, Seat};
 
 use super::Wave;
-use crate::{Event, Time, What};
+use crate::family::elections::Seen;
+use crate::{Event, Time};
 
 /// Watches who is elected while who is up.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -69,13 +70,13 @@ impl LargestId {
             self.throughout.clone_from(&self.is_up);
         }
         let (at, seat, index) = (event.at, event.seat, event.seat.index());
-        match event.what {
-            What::Crashed => (self.is_up[index], self.throughout[index]) = (false, false),
-            What::Returned | What::Replaced => {
+        match Seen::of(event.what) {
+            Seen::Crashed => (self.is_up[index], self.throughout[index]) = (false, false),
+            Seen::Returned | Seen::Replaced => {
                 self.is_up[index] = true;
                 self.was_up[index] |= self.is_under_way;
             }
-            What::Elected { leader, .. } if self.broken.is_none() => {
+            Seen::Elected { leader, .. } if self.broken.is_none() => {
                 let larger = self.larger(leader);
                 if !self.was_up[leader.index()] || larger.is_some() {
                     let larger = larger.filter(|_| self.was_up[leader.index()]);

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use conclave_core::{Renaming, Seat};
 
-use crate::{Event, Time, What};
+use crate::family::locks::Seen;
+use crate::{Event, Time};
 
 /// Watches for two holders.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -27,15 +28,15 @@ pub struct TwoHolders {
 impl MutualExclusion {
     /// Takes in an event. A holder that crashes holds no longer: it does nothing any more.
     pub fn on(&mut self, event: &Event) {
-        match event.what {
-            What::Entered { .. } => {
+        match Seen::of(event.what) {
+            Seen::Entered { .. } => {
                 if let (Some(&inside), None) = (self.holders.first(), self.broken) {
                     let entered = event.seat;
                     self.broken = Some(TwoHolders { at: event.at, inside, entered });
                 }
                 self.holders.push(event.seat);
             }
-            What::Left | What::Crashed => self.holders.retain(|&seat| seat != event.seat),
+            Seen::Left | Seen::Crashed => self.holders.retain(|&seat| seat != event.seat),
             _ => {}
         }
     }

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 
 use conclave_core::{Renaming, Seat};
 
-use crate::{Event, Time, What};
+use crate::family::elections::Seen;
+use crate::{Event, Time};
 
 /// Watches for two that lead at once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -50,12 +51,12 @@ impl OneAtATime {
     pub fn on(&mut self, event: &Event) {
         self.look(event.at);
         let index = event.seat.index();
-        match event.what {
-            What::Elected { leader, .. } => self.leads[index] = leader == event.seat,
-            What::Vacant => self.leads[index] = false,
-            What::Crashed => (self.leads[index], self.is_paused[index]) = (false, false),
-            What::Paused => self.is_paused[index] = true,
-            What::Resumed => self.is_paused[index] = false,
+        match Seen::of(event.what) {
+            Seen::Elected { leader, .. } => self.leads[index] = leader == event.seat,
+            Seen::Vacant => self.leads[index] = false,
+            Seen::Crashed => (self.leads[index], self.is_paused[index]) = (false, false),
+            Seen::Paused => self.is_paused[index] = true,
+            Seen::Resumed => self.is_paused[index] = false,
             _ => return,
         }
         let is_active = self.leads[index] && !self.is_paused[index];

@@ -5,7 +5,8 @@ use alloc::collections::BTreeMap;
 use conclave_core::election::Term;
 use conclave_core::{Renaming, Seat};
 
-use crate::{Event, Time, What};
+use crate::family::elections::Seen;
+use crate::{Event, Time};
 
 /// Watches for a term with two leaders. Keeps one leader for each term that there was.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -32,7 +33,7 @@ pub struct TwoInATerm {
 impl OnePerTerm {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
-        let What::Elected { leader, term } = event.what else { return };
+        let Seen::Elected { leader, term } = Seen::of(event.what) else { return };
         if term == Term::NONE {
             return;
         }

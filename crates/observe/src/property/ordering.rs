@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use conclave_core::Seat;
 use conclave_core::clock::VectorClock;
 
+use crate::family::locks::Seen;
 use crate::{Event, MessageId, Time, What};
 
 /// Watches the order of grants. Costs a vector clock per message in flight.
@@ -71,13 +72,15 @@ impl Ordering {
                 }
                 mine.tick(seat);
             }
-            What::Requested => {
-                Rc::make_mut(&mut self.clocks[seat.index()]).tick(seat);
-                self.waiting[seat.index()] = Some(self.clocks[seat.index()].clone());
-            }
-            What::Entered { .. } => self.on_grant(event.at, seat),
-            What::Crashed => self.waiting[seat.index()] = None,
-            _ => {}
+            what => match Seen::of(what) {
+                Seen::Requested => {
+                    Rc::make_mut(&mut self.clocks[seat.index()]).tick(seat);
+                    self.waiting[seat.index()] = Some(self.clocks[seat.index()].clone());
+                }
+                Seen::Entered { .. } => self.on_grant(event.at, seat),
+                Seen::Crashed => self.waiting[seat.index()] = None,
+                _ => {}
+            },
         }
     }
 

@@ -11,7 +11,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::{Event, What};
+use crate::Event;
+use crate::family::elections::Seen;
 
 /// Watches reads and writes. Keeps each of them: memory grows with their number.
 #[derive(Clone, Debug)]
@@ -61,19 +62,19 @@ impl Register {
     pub fn on(&mut self, event: &Event) {
         self.clock += 1;
         let asked = &mut self.asked[event.seat.index()];
-        match event.what {
-            What::Reading => *asked = Some(Asked { at: self.clock, writes: None }),
-            What::Writing { value } => {
+        match Seen::of(event.what) {
+            Seen::Reading => *asked = Some(Asked { at: self.clock, writes: None }),
+            Seen::Writing { value } => {
                 *asked = Some(Asked { at: self.clock, writes: Some(value) });
             }
-            What::Read { value, .. } => {
+            Seen::Read { value, .. } => {
                 let start = asked.take().map_or(self.clock, |asked| asked.at);
                 let end = self.clock;
                 self.done.push(Operation { value, is_write: false, start, end });
             }
-            What::Wrote { .. } => self.end_write(event, self.clock),
+            Seen::Wrote { .. } => self.end_write(event, self.clock),
             // Nobody knows whether it was done.
-            What::Refused | What::Crashed => self.end_write(event, NEVER),
+            Seen::Refused | Seen::Crashed => self.end_write(event, NEVER),
             _ => {}
         }
     }

@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 use conclave_core::Seat;
 use conclave_core::election::Version;
 
-use crate::{Event, Time, What};
+use crate::family::elections::Seen;
+use crate::{Event, Time};
 
 /// Watches reads and writes.
 #[derive(Clone, Debug)]
@@ -57,23 +58,23 @@ impl Versions {
 
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
-        match event.what {
-            What::Reading | What::Writing { .. } => {
+        match Seen::of(event.what) {
+            Seen::Reading | Seen::Writing { .. } => {
                 self.asked_at[event.seat.index()] = Some(Asked { highest: self.highest });
             }
-            What::Read { version, .. } => {
+            Seen::Read { version, .. } => {
                 self.reads += 1;
                 self.answer(event, version, |got, before| got >= before);
             }
-            What::Wrote { version } => {
+            Seen::Wrote { version } => {
                 self.writes += 1;
                 self.answer(event, version, |got, before| got > before);
             }
-            What::Refused => {
+            Seen::Refused => {
                 self.refused += 1;
                 self.asked_at[event.seat.index()] = None;
             }
-            What::Crashed => self.asked_at[event.seat.index()] = None,
+            Seen::Crashed => self.asked_at[event.seat.index()] = None,
             _ => {}
         }
     }

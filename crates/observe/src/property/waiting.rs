@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use conclave_core::Seat;
 
-use crate::{Event, Time, What};
+use crate::family::locks::Seen;
+use crate::{Event, Time};
 
 /// Watches who waits. A request that more than 100 x N later ones pass is starved.
 #[derive(Clone, Debug)]
@@ -62,13 +63,13 @@ impl Waiting {
 
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
-        match event.what {
-            What::Requested => self.push(event.seat, event.at),
-            What::Entered { .. } => {
+        match Seen::of(event.what) {
+            Seen::Requested => self.push(event.seat, event.at),
+            Seen::Entered { .. } => {
                 self.pass_older(event.at, event.seat);
                 self.remove(event.seat);
             }
-            What::Crashed => self.remove(event.seat),
+            Seen::Crashed => self.remove(event.seat),
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! # use conclave_observe::trace::json;
-//! let text = r#"{"conclave_trace":1,"algorithm":"ricart-agrawala","seed":1,"network":"unit","promises_order":true,"members":[1,2],"kinds":[{"name":"request","phase":"enter"}]}
+//! let text = r#"{"conclave_trace":2,"algorithm":"ricart-agrawala","seed":1,"network":"unit","family":"mutex","keeps":["liveness","ordering"],"members":[1,2],"kinds":[{"name":"request","phase":"enter"}]}
 //! {"at":0,"process":1,"event":"requested","rules":["asks everybody"]}
 //! {"at":0,"process":1,"event":"sent","message":1,"to":2,"kind":"request","text":"Request(1, 1)"}
 //! {"at":1000000,"process":2,"event":"received","message":1,"from":1,"kind":"request"}
@@ -13,7 +13,9 @@
 //! ```
 //!
 //! Times are nanoseconds; processes are named by their ids, never by their seats; kinds by their
-//! names. `text`, `rules` and `copy` are left out where there is nothing to say; of a timer, `text`
+//! names. A message has a number that no other message of its sender has. `family` says what the
+//! algorithm is for, `keeps` what it promises, and the family's own events follow from it; in a run
+//! with several locks, `lock` says which one such an event is about. `text`, `rules` and `copy` are left out where there is nothing to say; of a timer, `text`
 //! says which it was.
 //!
 //! Three fields of the first line are left out as a rule. `options` has what the processes were
@@ -30,16 +32,18 @@
 //! | `received` | `message`, `from`, `kind` |
 //! | `lost` | `message`, `to`, `cause`: `network`, `partition` or `receiver-down` |
 //! | `duplicated` | `message`, `to` |
-//! | `entered` | `fence` |
 //! | `cut` | `partition`, `side`: `left` or `right` |
 //! | `healed` | `partition` |
-//! | `elected` | `leader`, `term` |
+//! | `waits-for` | `whom` |
+//! | `timer-fired`, `crashed`, `returned`, `replaced`, `paused`, `resumed` | none |
+//! | of `mutex`: `entered` | `fence` |
+//! | `requested`, `leaving`, `left` | none |
+//! | of `election`: `elected` | `leader`, `term` |
 //! | `read` | `version`, `value` |
 //! | `wrote` | `version` |
 //! | `writing` | `value` |
-//! | `waits-for`, `suspected`, `trusted` | `whom` |
-//! | `called`, `electing`, `vacant`, `reading`, `refused`, `replaced` | none |
-//! | `requested`, `leaving`, `left`, `timer-fired`, `crashed`, `returned`, `paused`, `resumed` | none |
+//! | `called`, `electing`, `vacant`, `reading`, `refused` | none |
+//! | of `detector`: `suspected`, `trusted` | `whom` |
 //!
 //! A trace that [`read`] returns holds together: whoever it names takes part, whatever arrives was
 //! sent, the dead do nothing. So a judge or a drawing need not ask again.
@@ -63,11 +67,12 @@ use self::error::Flaw;
 use self::history::History;
 use self::line::{HeaderLine, RecordLine};
 use super::{Header, Record, Trace, begins_a_loop};
+use crate::{Vocabulary, family};
 
 pub use self::error::TraceError;
 
 /// The version of the format that is written, and the only one that can be read.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// The most members that a trace may have.
 pub const MEMBERS_MAX: usize = 1_000_000;
 /// The most kinds of messages that a trace may have: as many as a kind's index can tell apart.
@@ -97,14 +102,20 @@ pub fn write(trace: &Trace) -> String {
 
 /// Reads what [`write()`] wrote, or what a person wrote by hand.
 pub fn read(text: &str) -> Result<Trace, TraceError> {
+    read_of(text, family::ALL)
+}
+
+/// The same, where the trace may be of one of these families.
+pub fn read_of(text: &str, families: &[&'static Vocabulary]) -> Result<Trace, TraceError> {
     if text.trim().is_empty() {
         return Err(TraceError { line: 1, flaw: Flaw::Empty });
     }
     let mut lines = (1..).zip(text.lines());
     let first = lines.next().map_or("", |(_, line)| line);
-    let (header, view) = line::read_header(first).map_err(|flaw| TraceError { line: 1, flaw })?;
+    let header = line::read_header(first, families);
+    let (header, view) = header.map_err(|flaw| TraceError { line: 1, flaw })?;
 
-    let mut history = History::new(view);
+    let mut history = History::new(view, header.vocabulary);
     let mut records = Vec::new();
     for (line, text) in lines {
         let record = read_record(&header, &mut history, text);

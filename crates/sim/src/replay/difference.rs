@@ -1,9 +1,8 @@
 //! Where processes do something else than a trace says, in one line.
 
-use conclave_core::election::Term;
-use conclave_core::{ProcessId, View};
-use conclave_observe::What;
+use conclave_core::{ProcessId, Seat, View};
 use conclave_observe::trace::{Record, Trace};
+use conclave_observe::{Part, What};
 
 /// Why a trace could not be taken again.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -73,53 +72,40 @@ impl Differ<'_> {
                 let kind = self.trace.header.kinds.get(usize::from(kind));
                 let name = kind.map_or("a message", |kind| &kind.name);
                 let copy = if copy { ", as one more copy" } else { "" };
-                format!("{}{copy}", deed(what, Some(text.unwrap_or(name)), self.view))
+                format!(
+                    "{}{copy}",
+                    deed(what, record.event.seat, Some(text.unwrap_or(name)), self.view)
+                )
             }
             What::Received { from, message, .. } => {
                 let text = text.map_or_else(String::new, |text| format!(", {text}"));
-                format!("receives message {} from {}{text}", message.0, id(from))
+                format!("receives message {} from {}{text}", message.count(), id(from))
             }
             What::Lost { message, to, .. } => {
-                format!("loses message {} to {}", message.0, id(to))
+                format!("loses message {} to {}", message.count(), id(to))
             }
             What::Duplicated { message, to } => {
-                format!("has message {} to {} doubled", message.0, id(to))
+                format!("has message {} to {} doubled", message.count(), id(to))
             }
             What::WaitsFor { whom } => format!("waits for {}", id(whom)),
             What::TimerFired => {
                 let name = text.map_or_else(String::new, |text| format!(" {text}"));
                 format!("has its timer{name} run out")
             }
-            _ => deed(what, None, self.view),
+            _ => deed(what, record.event.seat, None, self.view),
         }
     }
 }
 
 /// What a process does, as a sentence whose subject it is.
-pub(super) fn deed(what: What, text: Option<&str>, view: &View) -> String {
-    let id = |seat| view.at(seat);
+pub(super) fn deed(what: What, seat: Seat, text: Option<&str>, view: &View) -> String {
     match what {
-        What::Sent { to, .. } => format!("sends {} to {}", text.unwrap_or("a message"), id(to)),
-        What::Entered { fence } => format!("enters with fence {fence}"),
-        What::Left => "leaves".into(),
-        What::Electing => "takes part in an election".into(),
-        What::Elected { leader, term } if term == Term::NONE => {
-            format!("learns that {} leads", id(leader))
+        What::Asked(said) | What::Told(said) => {
+            (said.word.sentence)(&said, seat, &|seat| view.at(seat))
         }
-        What::Elected { leader, term } => {
-            format!("learns that {} leads in term {term}", id(leader))
+        What::Sent { to, .. } => {
+            format!("sends {} to {}", text.unwrap_or("a message"), view.at(to))
         }
-        What::Vacant => "knows no leader".into(),
-        What::Read { version, value } => format!("reads {value}, as of version {version}"),
-        What::Wrote { version } => format!("has written version {version}"),
-        What::Refused => "refuses".into(),
-        What::Suspected { whom } => format!("suspects {}", id(whom)),
-        What::Trusted { whom } => format!("trusts {}", id(whom)),
-        What::Requested => "wants in".into(),
-        What::Leaving => "wants out".into(),
-        What::Called => "calls an election".into(),
-        What::Reading => "is asked to read".into(),
-        What::Writing { value } => format!("is asked to write {value}"),
         What::Crashed => "crashes".into(),
         What::Returned => "returns".into(),
         What::Replaced => "is replaced".into(),
@@ -131,18 +117,5 @@ pub(super) fn deed(what: What, text: Option<&str>, view: &View) -> String {
 
 /// Whether a process did this in a step that had begun before.
 pub(super) fn is_deed(record: &Record) -> bool {
-    matches!(
-        record.event.what,
-        What::Sent { .. }
-            | What::Entered { .. }
-            | What::Left
-            | What::Electing
-            | What::Elected { .. }
-            | What::Vacant
-            | What::Read { .. }
-            | What::Wrote { .. }
-            | What::Refused
-            | What::Suspected { .. }
-            | What::Trusted { .. }
-    )
+    record.event.what.part() == Part::Deed
 }

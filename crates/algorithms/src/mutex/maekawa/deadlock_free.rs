@@ -43,13 +43,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use conclave_core::clock::{LamportClock, Stamp, Timestamp};
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Seat,
+    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Seat,
     SeatSet, Start, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs};
 use crate::quorum::VotingSets;
 
 /// What processes say to each other.
@@ -120,7 +120,8 @@ pub const ENTRY: Entry = Entry {
     title: "Maekawa, deadlock-free",
     citation: "Maekawa, ACM TOCS 3(2), 1985, as corrected by B. A. Sanders, ACM TOCS 5(3), 1987",
     summary: "collect the votes of a voting set; votes are yielded to older requests",
-    promises: Promises::Mutex { liveness: true, ordering: false },
+    family: <Locks as Family>::NAME,
+    promises: mutex::LIVENESS,
     needs: Needs { fifo: true, voting_sets: true, ..Needs::NOTHING },
     settings: &[],
     crash: "a crash in a voting set blocks its users",

@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 
 use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
+    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
     Start, View,
 };
 
@@ -78,7 +78,8 @@ pub const ENTRY: Entry = Entry {
     title: "Maekawa 1985, plain",
     citation: "M. Maekawa, A sqrt(N) Algorithm for Mutual Exclusion, ACM TOCS 3(2), 1985",
     summary: "collect the votes of a voting set; any two sets share a voter. It deadlocks",
-    promises: Promises::Mutex { liveness: false, ordering: false },
+    family: <Locks as Family>::NAME,
+    promises: Promises::NONE,
     needs: Needs { voting_sets: true, ..Needs::NOTHING },
     settings: &[],
     crash: "a crash in a voting set blocks its users; deadlocks without any crash",

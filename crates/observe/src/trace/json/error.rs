@@ -81,7 +81,10 @@ pub(super) enum Flaw {
     Missing { event: String, field: &'static str, fields: Words },
     /// An event with a field of another.
     #[error("`{event}` with `{field}`; it has {fields}")]
-    Foreign { event: &'static str, field: &'static str, fields: Words },
+    Foreign { event: &'static str, field: String, fields: Words },
+    /// An event with one of its fields twice.
+    #[error("`{field}` is there twice; every field is there once")]
+    Twice { field: String },
     /// Somebody who does not take part.
     #[error("`{field}` is {id}, who is not a member; `members` in line 1 names them all")]
     UnknownProcess { field: &'static str, id: ProcessId },
@@ -101,33 +104,26 @@ pub(super) enum Flaw {
     /// A return of one that was there.
     #[error("process {0} returns without having been down; it has to have `crashed` first")]
     NotDown(ProcessId),
-    /// An entry without a request of its own. Only the first may be, of one that is inside from the
-    /// beginning.
-    #[error(
-        "process {0} enters without asking; each `entered` has a `requested` of its own before it"
-    )]
-    NotAsked(ProcessId),
-    /// A leaving without an entry. Only the first may be, of one that was inside from the
-    /// beginning.
-    #[error("process {0} leaves without being inside; it has to have `entered` first")]
-    NotInside(ProcessId),
+    /// Something that cannot follow what was said before.
+    #[error("process {id} {problem}")]
+    Incoherent { id: ProcessId, problem: &'static str },
 
     /// A message sent once more.
-    #[error("message {} is sent twice; every sending has a number of its own", .0.0)]
+    #[error("message {} is sent twice; every sending of a process has a number of its own", .0.count())]
     SentTwice(MessageId),
     /// A message from nowhere.
-    #[error("message {} was never sent; its `sent` has to come before", .0.0)]
+    #[error("message {} was never sent; its `sent` has to come before", .0.count())]
     NeverSent(MessageId),
     /// A message on another channel than its own.
     #[error("message {} goes from {} to {}; it was sent from {} to {}",
-        message.0, here.0, here.1, sent.0, sent.1)]
+        message.count(), here.0, here.1, sent.0, sent.1)]
     OtherChannel { message: MessageId, here: (ProcessId, ProcessId), sent: (ProcessId, ProcessId) },
     /// A message that changed its kind.
-    #[error("message {} has another kind than before; it arrives as what it was sent as", .0.0)]
+    #[error("message {} has another kind than before; it arrives as what it was sent as", .0.count())]
     OtherKind(MessageId),
     /// More arrivals and losses than copies.
     #[error("message {} is not on its way any more; it is `received` or `lost` once, \
-        and once more for each `duplicated`", .0.0)]
+        and once more for each `duplicated`", .0.count())]
     Arrived(MessageId),
 }
 

@@ -1,5 +1,6 @@
 //! What a trace has told so far: whether the next record can follow it.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,28 +8,21 @@ use alloc::vec::Vec;
 use conclave_core::{KindIndex, ProcessId, Seat, View};
 
 use super::error::Flaw;
-use crate::{Event, MessageId, Time, What};
+use crate::family::Coherence;
+use crate::{Event, MessageId, Part, Time, Vocabulary, What};
 
 /// All that matters for what can happen next.
 pub(super) struct History {
     view: View,
     now: Time,
-    /// Whether nothing happened but what processes sent as they started, and what became of that:
-    /// only then may one be shown as entering without having asked, which is how a run says who is
-    /// inside from the start.
+    /// Whether nothing happened but what processes sent as they started, and what became of that.
     is_beginning: bool,
     /// By seat.
-    places: Vec<Place>,
+    is_down: Vec<bool>,
+    /// What the family has to say of it.
+    coherence: Option<Box<dyn Coherence>>,
     /// Every message ever sent: its number is never used again.
     messages: BTreeMap<MessageId, Message>,
-}
-
-#[derive(Clone, Copy)]
-struct Place {
-    is_down: bool,
-    has_asked: bool,
-    /// True in the beginning: whoever was inside from the start leaves without having entered.
-    may_leave: bool,
 }
 
 struct Message {
@@ -40,10 +34,15 @@ struct Message {
 }
 
 impl History {
-    pub(super) fn new(view: View) -> Self {
-        let place = Place { is_down: false, has_asked: false, may_leave: true };
-        let places = vec![place; view.len()];
-        Self { view, now: Time::ZERO, is_beginning: true, places, messages: BTreeMap::new() }
+    pub(super) fn new(view: View, vocabulary: &Vocabulary) -> Self {
+        Self {
+            now: Time::ZERO,
+            is_beginning: true,
+            is_down: vec![false; view.len()],
+            coherence: vocabulary.coherence.map(|coherence| coherence(view.len())),
+            messages: BTreeMap::new(),
+            view,
+        }
     }
 
     /// Who takes part.
@@ -61,7 +60,7 @@ impl History {
             return Err(Flaw::TimeFell { before: self.now, at });
         }
         self.now = at;
-        self.on_place(seat, what)?;
+        self.on_place(event)?;
         match what {
             What::Sent { message, to, kind, .. } => {
                 let sent = Message { from: seat, to, kind, copies: 1 };
@@ -86,34 +85,25 @@ impl History {
         }
     }
 
-    fn on_place(&mut self, seat: Seat, what: What) -> Result<(), Flaw> {
-        let (id, place) = (self.view.at(seat), &mut self.places[seat.index()]);
+    fn on_place(&mut self, event: &Event) -> Result<(), Flaw> {
+        let Event { seat, what, .. } = *event;
+        let (id, is_down) = (self.view.at(seat), &mut self.is_down[seat.index()]);
         let is_beginning = self.is_beginning;
-        self.is_beginning &=
-            matches!(what, What::Sent { .. } | What::Lost { .. } | What::Duplicated { .. });
+        self.is_beginning &= matches!(what, What::Sent { .. }) || what.part() == Part::Fate;
         match what {
-            What::Returned | What::Replaced if !place.is_down => return Err(Flaw::NotDown(id)),
-            What::Returned | What::Replaced => place.is_down = false,
+            What::Returned | What::Replaced if !*is_down => return Err(Flaw::NotDown(id)),
+            What::Returned | What::Replaced => *is_down = false,
             // What becomes of its messages and of the network around it needs no doing of its own.
             What::Lost { .. }
             | What::Duplicated { .. }
             | What::Cut { .. }
             | What::Healed { .. } => {}
-            _ if place.is_down => return Err(Flaw::Down(id)),
-            What::Crashed => *place = Place { is_down: true, has_asked: false, may_leave: false },
-            What::Requested => place.has_asked = true,
-            What::Entered { .. } if !place.has_asked && !is_beginning => {
-                return Err(Flaw::NotAsked(id));
-            }
-            What::Entered { .. } => {
-                place.has_asked = false;
-                place.may_leave = true;
-            }
-            What::Leaving | What::Left if !place.may_leave => return Err(Flaw::NotInside(id)),
-            What::Left => place.may_leave = false,
+            _ if *is_down => return Err(Flaw::Down(id)),
+            What::Crashed => *is_down = true,
             _ => {}
         }
-        Ok(())
+        let coherent = self.coherence.as_mut().map_or(Ok(()), |it| it.on(event, is_beginning));
+        coherent.map_err(|problem| Flaw::Incoherent { id, problem })
     }
 
     /// The message of that number, if it was sent on that channel.

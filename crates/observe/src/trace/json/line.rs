@@ -6,19 +6,22 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use conclave_core::election::{Term, Version};
-use conclave_core::{Fence, KindIndex, ProcessId, Promises, Seat, View};
-use serde::{Deserialize, Serialize};
+use conclave_core::{KindIndex, ProcessId, Seat, View};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::error::Category;
 
 use super::error::{Flaw, Words, excerpt};
 use super::words::{
-    EVENTS, cause_name, cause_of, event_name, fields_of, keeps_of, kind_of, phase_name, phase_of,
+    cause_name, cause_of, event_name, events, family_of, fields_of, keeps_of, phase_name, phase_of,
     promises_of, side_name, side_of,
 };
 use super::{KINDS_MAX, MEMBERS_MAX, VERSION};
 use crate::trace::{Header, Record, TraceKind};
-use crate::{Event, MessageId, Time, What};
+use crate::{Event, LockName, MessageId, Said, Time, Vocabulary, What, Word};
+
+/// Which lock a word is about.
+const LOCK: &str = "lock";
 
 /// As much of the first line as every version has.
 #[derive(Deserialize)]
@@ -34,11 +37,9 @@ pub(super) struct HeaderLine<'a> {
     algorithm: Cow<'a, str>,
     seed: u64,
     network: Cow<'a, str>,
-    promises_order: bool,
-    /// What the algorithm is for; left out for mutual exclusion.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    kind: Option<Cow<'a, str>>,
-    /// What an election promises.
+    /// What the algorithm is for.
+    family: Cow<'a, str>,
+    /// What it promises beyond what all of its family do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     keeps: Vec<Cow<'a, str>>,
     members: Vec<u32>,
@@ -63,7 +64,6 @@ struct KindLine<'a> {
 
 /// Any other line. Which of the optional fields there are depends on the event, see [`fields_of`].
 #[derive(Serialize, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
 pub(super) struct RecordLine<'a> {
     at: u64,
     process: u32,
@@ -81,25 +81,60 @@ pub(super) struct RecordLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fence: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     partition: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     side: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    whom: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    leader: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    term: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<u64>,
+    /// Those of a family's word, and `whom` of `waits-for`.
+    #[serde(flatten)]
+    fields: Fields,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     rules: Cow<'a, [Cow<'static, str>]>,
+}
+
+/// Numbers by name, in the order in which they stand there.
+#[derive(Default)]
+struct Fields(Vec<(Cow<'static, str>, u64)>);
+
+impl Fields {
+    fn put(&mut self, name: &'static str, number: u64) {
+        self.0.push((Cow::Borrowed(name), number));
+    }
+
+    fn get(&self, name: &str) -> Option<u64> {
+        self.0.iter().find(|(field, _)| field == name).map(|&(_, number)| number)
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, number)| (name, number)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("numbers by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+        let mut fields = Fields::default();
+        while let Some((name, number)) = map.next_entry::<String, u64>()? {
+            fields.0.push((Cow::Owned(name), number));
+        }
+        Ok(fields)
+    }
 }
 
 /// The line's text.
@@ -119,9 +154,11 @@ impl<'a> HeaderLine<'a> {
             algorithm: Cow::Borrowed(&header.algorithm),
             seed: header.seed,
             network: Cow::Borrowed(&header.network),
-            promises_order: header.promises.ordering(),
-            kind: kind_of(header.promises).map(Cow::Borrowed),
-            keeps: keeps_of(header.promises).into_iter().map(Cow::Borrowed).collect(),
+            family: Cow::Borrowed(header.vocabulary.family),
+            keeps: keeps_of(header.vocabulary, header.promises)
+                .into_iter()
+                .map(Cow::Borrowed)
+                .collect(),
             members: header.members.iter().map(|id| id.0).collect(),
             kinds: kinds.collect(),
             options: header
@@ -148,25 +185,35 @@ impl<'a> RecordLine<'a> {
             ..Self::default()
         };
         match what {
-            What::Entered { fence } => line.fence = Some(fence.0),
+            What::Asked(said) | What::Told(said) => {
+                if said.lock != LockName::default() {
+                    line.fields.put(LOCK, u64::from(said.lock.0));
+                }
+                if let (Some(field), Some(whom)) = (said.word.whom, said.whom) {
+                    line.fields.put(field, u64::from(id(whom)));
+                }
+                for (field, number) in said.word.numbers.iter().zip(said.numbers) {
+                    line.fields.put(field, number);
+                }
+            }
             What::Sent { message, to, kind, copy } => {
-                line.message = Some(message.0);
+                line.message = Some(message.count());
                 line.to = Some(id(to));
                 line.kind = Some(Cow::Borrowed(&header.kinds[usize::from(kind)].name));
                 line.copy = copy.then_some(true);
             }
             What::Received { message, from, kind } => {
-                line.message = Some(message.0);
+                line.message = Some(message.count());
                 line.from = Some(id(from));
                 line.kind = Some(Cow::Borrowed(&header.kinds[usize::from(kind)].name));
             }
             What::Lost { message, to, cause } => {
-                line.message = Some(message.0);
+                line.message = Some(message.count());
                 line.to = Some(id(to));
                 line.cause = Some(cause_name(cause).into());
             }
             What::Duplicated { message, to } => {
-                line.message = Some(message.0);
+                line.message = Some(message.count());
                 line.to = Some(id(to));
             }
             What::Cut { partition, side } => {
@@ -174,55 +221,41 @@ impl<'a> RecordLine<'a> {
                 line.side = Some(side_name(side).into());
             }
             What::Healed { partition } => line.partition = Some(partition),
-            What::WaitsFor { whom } | What::Suspected { whom } | What::Trusted { whom } => {
-                line.whom = Some(id(whom));
-            }
-            What::Elected { leader, term } => {
-                line.leader = Some(id(leader));
-                line.term = Some(term.0);
-            }
-            What::Read { version, value } => {
-                line.version = Some(version.0);
-                line.value = Some(value);
-            }
-            What::Wrote { version } => line.version = Some(version.0),
-            What::Writing { value } => line.value = Some(value),
-            What::Requested
-            | What::Leaving
-            | What::Left
-            | What::TimerFired
+            What::WaitsFor { whom } => line.fields.put("whom", u64::from(id(whom))),
+            What::TimerFired
             | What::Crashed
             | What::Returned
             | What::Replaced
             | What::Paused
-            | What::Resumed
-            | What::Called
-            | What::Electing
-            | What::Vacant
-            | What::Reading
-            | What::Refused => {}
+            | What::Resumed => {}
         }
         line
     }
 }
 
 /// Reads the first line; the view has its members.
-pub(super) fn read_header(text: &str) -> Result<(Header, View), Flaw> {
+pub(super) fn read_header(
+    text: &str,
+    families: &[&'static Vocabulary],
+) -> Result<(Header, View), Flaw> {
     const RIGHT: &str = "the first line has `conclave_trace`, `algorithm`, `seed`, `network`, \
-        `promises_order`, `members` and `kinds`, each once";
+        `family`, `members` and `kinds`, each once";
     let VersionLine { conclave_trace: found } = parse(text, RIGHT)?;
     if found != VERSION {
         return Err(Flaw::Version { found });
     }
     let line: HeaderLine<'_> = parse(text, RIGHT)?;
     let view = read_members(&line.members)?;
-    let promises = read_promises(&line)?;
+    let vocabulary = family_of(&line.family, families)?;
+    let keeps: Vec<&str> = line.keeps.iter().map(|word| &**word).collect();
+    let promises = promises_of(vocabulary, &keeps)?;
     let header = Header {
         algorithm: line.algorithm.into_owned(),
         seed: line.seed,
         network: line.network.into_owned(),
         members: view.members().to_owned(),
         kinds: read_kinds(line.kinds)?,
+        vocabulary,
         promises,
         options: line
             .options
@@ -233,11 +266,6 @@ pub(super) fn read_header(text: &str) -> Result<(Header, View), Flaw> {
         is_stuck: line.stuck,
     };
     Ok((header, view))
-}
-
-fn read_promises(line: &HeaderLine<'_>) -> Result<Promises, Flaw> {
-    let keeps: Vec<&str> = line.keeps.iter().map(|word| &**word).collect();
-    promises_of(line.kind.as_deref(), &keeps, line.promises_order)
 }
 
 fn read_members(members: &[u32]) -> Result<View, Flaw> {
@@ -286,30 +314,31 @@ struct Names<'a> {
 
 impl Names<'_> {
     fn what(&self, line: &RecordLine<'_>) -> Result<What, Flaw> {
+        if let Some(word) = self.header.vocabulary.word(&line.event) {
+            let said = self.said(line, word)?;
+            self.refuse_foreign(line, word.name)?;
+            return Ok(said.what());
+        }
         let what = match &*line.event {
-            "requested" => What::Requested,
-            "entered" => What::Entered { fence: Fence(line.need("fence", line.fence)?) },
-            "leaving" => What::Leaving,
-            "left" => What::Left,
             "sent" => What::Sent {
-                message: line.message()?,
-                to: self.seat("to", line.need("to", line.to)?)?,
+                message: self.message(line, line.process)?,
+                to: self.seat("to", self.need(line, "to", line.to)?)?,
                 kind: self.kind(line)?,
                 copy: line.copy.unwrap_or(false),
             },
             "received" => What::Received {
-                message: line.message()?,
-                from: self.seat("from", line.need("from", line.from)?)?,
+                message: self.message(line, self.need(line, "from", line.from)?)?,
+                from: self.seat("from", self.need(line, "from", line.from)?)?,
                 kind: self.kind(line)?,
             },
             "lost" => What::Lost {
-                message: line.message()?,
-                to: self.seat("to", line.need("to", line.to)?)?,
-                cause: cause_of(line.need("cause", line.cause.as_deref())?)?,
+                message: self.message(line, line.process)?,
+                to: self.seat("to", self.need(line, "to", line.to)?)?,
+                cause: cause_of(self.need(line, "cause", line.cause.as_deref())?)?,
             },
             "duplicated" => What::Duplicated {
-                message: line.message()?,
-                to: self.seat("to", line.need("to", line.to)?)?,
+                message: self.message(line, line.process)?,
+                to: self.seat("to", self.need(line, "to", line.to)?)?,
             },
             "timer-fired" => What::TimerFired,
             "crashed" => What::Crashed,
@@ -318,39 +347,83 @@ impl Names<'_> {
             "paused" => What::Paused,
             "resumed" => What::Resumed,
             "cut" => What::Cut {
-                partition: line.need("partition", line.partition)?,
-                side: side_of(line.need("side", line.side.as_deref())?)?,
+                partition: self.need(line, "partition", line.partition)?,
+                side: side_of(self.need(line, "side", line.side.as_deref())?)?,
             },
-            "healed" => What::Healed { partition: line.need("partition", line.partition)? },
-            "waits-for" => {
-                What::WaitsFor { whom: self.seat("whom", line.need("whom", line.whom)?)? }
-            }
-            "called" => What::Called,
-            "electing" => What::Electing,
-            "elected" => What::Elected {
-                leader: self.seat("leader", line.need("leader", line.leader)?)?,
-                term: Term(line.need("term", line.term)?),
-            },
-            "vacant" => What::Vacant,
-            "reading" => What::Reading,
-            "read" => What::Read {
-                version: Version(line.need("version", line.version)?),
-                value: line.need("value", line.value)?,
-            },
-            "writing" => What::Writing { value: line.need("value", line.value)? },
-            "wrote" => What::Wrote { version: Version(line.need("version", line.version)?) },
-            "refused" => What::Refused,
-            "suspected" => {
-                What::Suspected { whom: self.seat("whom", line.need("whom", line.whom)?)? }
-            }
-            "trusted" => What::Trusted { whom: self.seat("whom", line.need("whom", line.whom)?)? },
+            "healed" => What::Healed { partition: self.need(line, "partition", line.partition)? },
+            "waits-for" => What::WaitsFor { whom: self.whom(line, "whom")? },
             word => {
-                let known = Words(EVENTS.to_vec());
+                let known = Words(events(self.header.vocabulary));
                 return Err(Flaw::UnknownWord { field: "event", word: excerpt(word), known });
             }
         };
-        line.refuse_foreign(event_name(what))?;
+        self.refuse_foreign(line, event_name(what))?;
         Ok(what)
+    }
+
+    fn said(&self, line: &RecordLine<'_>, word: &'static Word) -> Result<Said, Flaw> {
+        let mut said = Said::new(word);
+        if let Some(lock) = line.fields.get(LOCK) {
+            said = said.about(LockName(u32::try_from(lock).unwrap_or(u32::MAX)));
+        }
+        if let Some(field) = word.whom {
+            said = said.of(self.whom(line, field)?);
+        }
+        for (field, number) in word.numbers.iter().zip(&mut said.numbers) {
+            *number = self.need(line, field, line.fields.get(field))?;
+        }
+        Ok(said)
+    }
+
+    fn whom(&self, line: &RecordLine<'_>, field: &'static str) -> Result<Seat, Flaw> {
+        let id = self.need(line, field, line.fields.get(field))?;
+        self.seat(field, u32::try_from(id).unwrap_or(u32::MAX))
+    }
+
+    fn message(&self, line: &RecordLine<'_>, from: u32) -> Result<MessageId, Flaw> {
+        let from = self.seat("process", from)?;
+        Ok(MessageId::new(from, self.need(line, "message", line.message)?))
+    }
+
+    fn need<T>(
+        &self,
+        line: &RecordLine<'_>,
+        field: &'static str,
+        value: Option<T>,
+    ) -> Result<T, Flaw> {
+        value.ok_or_else(|| {
+            let event = line.event.to_string();
+            let fields = Words(fields_of(&event, self.header.vocabulary));
+            Flaw::Missing { event, field, fields }
+        })
+    }
+
+    /// A field that this event does not have is a mistake in one or the other.
+    fn refuse_foreign(&self, line: &RecordLine<'_>, event: &'static str) -> Result<(), Flaw> {
+        let present = [
+            ("message", line.message.is_some()),
+            ("from", line.from.is_some()),
+            ("to", line.to.is_some()),
+            ("kind", line.kind.is_some()),
+            ("copy", line.copy.is_some()),
+            ("cause", line.cause.is_some()),
+            ("partition", line.partition.is_some()),
+            ("side", line.side.is_some()),
+        ];
+        let present = present.into_iter().filter(|&(_, there)| there).map(|(field, _)| field);
+        let named = line.fields.0.iter().map(|(field, _)| &**field);
+        let is_said = self.header.vocabulary.word(event).is_some();
+        let fields = fields_of(event, self.header.vocabulary);
+        let is_own = |field: &str| fields.contains(&field) || (is_said && field == LOCK);
+        if let Some(field) = present.chain(named.clone()).find(|field| !is_own(field)) {
+            let field = excerpt(field);
+            return Err(Flaw::Foreign { event, field, fields: Words(fields) });
+        }
+        let mut seen = BTreeSet::new();
+        match named.into_iter().find(|field| !seen.insert(*field)) {
+            Some(field) => Err(Flaw::Twice { field: excerpt(field) }),
+            None => Ok(()),
+        }
     }
 
     fn seat(&self, field: &'static str, id: u32) -> Result<Seat, Flaw> {
@@ -359,52 +432,11 @@ impl Names<'_> {
     }
 
     fn kind(&self, line: &RecordLine<'_>) -> Result<KindIndex, Flaw> {
-        let name = line.need("kind", line.kind.as_deref())?;
+        let name = self.need(line, "kind", line.kind.as_deref())?;
         let index = self.header.kinds.iter().position(|kind| kind.name == name);
         // A header has no more kinds than an index can tell apart.
         let index = index.and_then(|index| KindIndex::try_from(index).ok());
         index.ok_or_else(|| Flaw::UnknownKind(excerpt(name)))
-    }
-}
-
-impl RecordLine<'_> {
-    fn message(&self) -> Result<MessageId, Flaw> {
-        self.need("message", self.message).map(MessageId)
-    }
-
-    fn need<T>(&self, field: &'static str, value: Option<T>) -> Result<T, Flaw> {
-        value.ok_or_else(|| {
-            let event = self.event.to_string();
-            let fields = Words(fields_of(&event).to_vec());
-            Flaw::Missing { event, field, fields }
-        })
-    }
-
-    /// A field that this event does not have is a mistake in one or the other.
-    fn refuse_foreign(&self, event: &'static str) -> Result<(), Flaw> {
-        let present = [
-            ("message", self.message.is_some()),
-            ("from", self.from.is_some()),
-            ("to", self.to.is_some()),
-            ("kind", self.kind.is_some()),
-            ("copy", self.copy.is_some()),
-            ("cause", self.cause.is_some()),
-            ("fence", self.fence.is_some()),
-            ("partition", self.partition.is_some()),
-            ("side", self.side.is_some()),
-            ("whom", self.whom.is_some()),
-            ("leader", self.leader.is_some()),
-            ("term", self.term.is_some()),
-            ("version", self.version.is_some()),
-            ("value", self.value.is_some()),
-        ];
-        let fields = fields_of(event);
-        match present.iter().find(|(field, there)| *there && !fields.contains(field)) {
-            Some(&(field, _)) => {
-                Err(Flaw::Foreign { event, field, fields: Words(fields.to_vec()) })
-            }
-            None => Ok(()),
-        }
     }
 }
 

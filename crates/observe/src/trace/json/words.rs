@@ -5,32 +5,31 @@ use alloc::vec::Vec;
 use conclave_core::{Phase, Promises};
 
 use super::error::{Flaw, Words, excerpt};
-use crate::{LossCause, Side, What};
+use crate::{LossCause, Side, Vocabulary, What};
 
-/// The fields that an event has besides those of every record.
-pub(super) fn fields_of(event: &str) -> &'static [&'static str] {
+/// The fields that an event of any run has besides those of every record.
+fn fields_of_any(event: &str) -> &'static [&'static str] {
     match event {
-        "entered" => &["fence"],
         "sent" => &["message", "to", "kind", "copy"],
         "received" => &["message", "from", "kind"],
         "lost" => &["message", "to", "cause"],
         "duplicated" => &["message", "to"],
         "cut" => &["partition", "side"],
         "healed" => &["partition"],
-        "waits-for" | "suspected" | "trusted" => &["whom"],
-        "elected" => &["leader", "term"],
-        "read" => &["version", "value"],
-        "wrote" => &["version"],
-        "writing" => &["value"],
+        "waits-for" => &["whom"],
         _ => &[],
     }
 }
 
-pub(super) const EVENTS: [&str; 28] = [
-    "requested",
-    "entered",
-    "leaving",
-    "left",
+/// The fields that an event has besides those of every record.
+pub(super) fn fields_of(event: &str, vocabulary: &Vocabulary) -> Vec<&'static str> {
+    match vocabulary.word(event) {
+        Some(word) => word.whom.into_iter().chain(word.numbers.iter().copied()).collect(),
+        None => fields_of_any(event).to_vec(),
+    }
+}
+
+const OF_ANY_RUN: [&str; 13] = [
     "sent",
     "received",
     "lost",
@@ -38,31 +37,22 @@ pub(super) const EVENTS: [&str; 28] = [
     "timer-fired",
     "crashed",
     "returned",
+    "replaced",
     "paused",
     "resumed",
     "cut",
     "healed",
-    "replaced",
-    "called",
-    "electing",
-    "elected",
-    "vacant",
-    "reading",
-    "read",
-    "writing",
-    "wrote",
-    "refused",
-    "suspected",
-    "trusted",
     "waits-for",
 ];
 
+/// All events that a trace of that family can have.
+pub(super) fn events(vocabulary: &Vocabulary) -> Vec<&'static str> {
+    vocabulary.words.iter().map(|word| word.name).chain(OF_ANY_RUN).collect()
+}
+
 pub(super) fn event_name(what: What) -> &'static str {
     match what {
-        What::Requested => "requested",
-        What::Entered { .. } => "entered",
-        What::Leaving => "leaving",
-        What::Left => "left",
+        What::Asked(said) | What::Told(said) => said.word.name,
         What::Sent { .. } => "sent",
         What::Received { .. } => "received",
         What::Lost { .. } => "lost",
@@ -75,58 +65,31 @@ pub(super) fn event_name(what: What) -> &'static str {
         What::Cut { .. } => "cut",
         What::Healed { .. } => "healed",
         What::Replaced => "replaced",
-        What::Called => "called",
-        What::Electing => "electing",
-        What::Elected { .. } => "elected",
-        What::Vacant => "vacant",
-        What::Reading => "reading",
-        What::Read { .. } => "read",
-        What::Writing { .. } => "writing",
-        What::Wrote { .. } => "wrote",
-        What::Refused => "refused",
-        What::Suspected { .. } => "suspected",
-        What::Trusted { .. } => "trusted",
         What::WaitsFor { .. } => "waits-for",
     }
 }
 
-/// What the algorithm is for; nothing is said of mutual exclusion.
-pub(super) fn kind_of(promises: Promises) -> Option<&'static str> {
-    match promises {
-        Promises::Mutex { .. } => None,
-        Promises::Election { .. } => Some("election"),
-        Promises::Detector => Some("detector"),
-    }
+/// The family of that name, of those that are known.
+pub(super) fn family_of(
+    name: &str,
+    families: &[&'static Vocabulary],
+) -> Result<&'static Vocabulary, Flaw> {
+    one_of("family", name, families, |family| family.family)
 }
 
-const KEEPS: [&str; 3] = ["largest-id", "one-per-term", "one-at-a-time"];
-
-/// What an election promises.
-pub(super) fn keeps_of(promises: Promises) -> Vec<&'static str> {
-    let Promises::Election { largest, terms, one_at_a_time } = promises else { return Vec::new() };
-    let kept = KEEPS.into_iter().zip([largest, terms, one_at_a_time]);
-    kept.filter(|(_, is_kept)| *is_kept).map(|(word, _)| word).collect()
+/// What is promised, in the words of the family.
+pub(super) fn keeps_of(vocabulary: &Vocabulary, promises: Promises) -> Vec<&'static str> {
+    let word = |number: u32| vocabulary.promises.get(number as usize).copied();
+    promises.numbers().filter_map(word).collect()
 }
 
-pub(super) fn promises_of(
-    kind: Option<&str>,
-    keeps: &[&str],
-    ordering: bool,
-) -> Result<Promises, Flaw> {
-    for word in keeps {
-        one_of("keeps", word, &KEEPS, |word| word)?;
-    }
-    match kind {
-        None => Ok(Promises::Mutex { liveness: true, ordering }),
-        Some(word) => match one_of("kind", word, &["election", "detector"], |word| word)? {
-            "detector" => Ok(Promises::Detector),
-            _ => Ok(Promises::Election {
-                largest: keeps.contains(&KEEPS[0]),
-                terms: keeps.contains(&KEEPS[1]),
-                one_at_a_time: keeps.contains(&KEEPS[2]),
-            }),
-        },
-    }
+pub(super) fn promises_of(vocabulary: &Vocabulary, keeps: &[&str]) -> Result<Promises, Flaw> {
+    keeps.iter().try_fold(Promises::NONE, |promises, word| {
+        one_of("keeps", word, vocabulary.promises, |word| word)?;
+        let number = vocabulary.promises.iter().position(|known| known == word);
+        let number = number.and_then(|number| u32::try_from(number).ok());
+        Ok(number.map_or(promises, |number| promises.and(Promises::number(number))))
+    })
 }
 
 pub(super) fn phase_name(phase: Phase) -> &'static str {

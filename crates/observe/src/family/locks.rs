@@ -1,0 +1,352 @@
+//! Locks: what is seen, said and judged of mutual exclusion.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::any::Any;
+
+use conclave_core::mutex::{Command, Locks, Notice, ORDERING};
+use conclave_core::{Family, Fence, Promises, Renaming, Seat, View};
+
+use super::{Breach, Brief, Coherence, Memory, Panel, Spoken, Vocabulary};
+use crate::measure::{Delays, Fairness};
+use crate::property::{Fences, MutualExclusion, Ordering, Waiting};
+use crate::{
+    BarChange, BarSort, Ending, Event, Exclusion, JudgeOrdering, Report, Said, Verdict, What, Word,
+};
+
+/// What happened to a lock or to one who uses it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seen {
+    /// Its application asked to be let in.
+    Requested,
+    /// It entered the critical section.
+    Entered {
+        /// With this number.
+        fence: Fence,
+    },
+    /// Its application asked to leave.
+    Leaving,
+    /// It left the critical section.
+    Left,
+    /// It crashed.
+    Crashed,
+    /// Something that no lock is concerned with.
+    Other,
+}
+
+impl Seen {
+    /// What that is to a lock.
+    pub fn of(what: What) -> Self {
+        match what {
+            What::Asked(said) | What::Told(said) => match said.word.code {
+                1 => Self::Requested,
+                2 => Self::Entered { fence: Fence(said.numbers[0]) },
+                3 => Self::Leaving,
+                4 => Self::Left,
+                _ => Self::Other,
+            },
+            What::Crashed => Self::Crashed,
+            _ => Self::Other,
+        }
+    }
+
+    /// The same, as it is seen of any run.
+    pub const fn what(self) -> What {
+        match self {
+            Self::Requested => Said::new(&REQUESTED).what(),
+            Self::Entered { fence } => Said::new(&ENTERED).with(fence.0).what(),
+            Self::Leaving => Said::new(&LEAVING).what(),
+            Self::Left => Said::new(&LEFT).what(),
+            Self::Crashed => What::Crashed,
+            Self::Other => What::TimerFired,
+        }
+    }
+}
+
+static REQUESTED: Word =
+    Word::asked("requested", 1, |_, _, _| "wants in".into()).bars(&[BarChange::Begins(&WAITING)]);
+
+static ENTERED: Word = Word::told(
+    "entered",
+    2,
+    |said, _, _| format!("enters with fence {}", said.numbers[0]),
+    |said, _, _| format!("IN, with fence {}", said.numbers[0]),
+)
+.with(&["fence"])
+.bars(&[BarChange::Ends(&WAITING), BarChange::BeginsAnew(&HOLDING)]);
+
+static LEAVING: Word = Word::asked("leaving", 3, |_, _, _| "wants out".into());
+
+static LEFT: Word = Word::told("left", 4, |_, _, _| "leaves".into(), |_, _, _| "OUT".into())
+    .bars(&[BarChange::Ends(&HOLDING)]);
+
+static WAITING: BarSort = BarSort {
+    name: "waiting",
+    who: "waiters",
+    number: None,
+    is_numbered_from_0: false,
+    is_solid: false,
+    is_in_front: false,
+    exclusion: Exclusion::None,
+};
+
+static HOLDING: BarSort = BarSort {
+    name: "holding",
+    who: "holders",
+    number: Some("fence"),
+    is_numbered_from_0: true,
+    is_solid: true,
+    is_in_front: false,
+    exclusion: Exclusion::Always,
+};
+
+/// Two are in.
+pub const TWO_HOLDERS: Breach = Breach {
+    code: 0,
+    promise: "at most one is in",
+    finding: "two holders",
+    number: None,
+    needs_time: false,
+};
+
+/// An entry got no higher fence than one before it.
+pub const FENCE_FELL: Breach = Breach {
+    code: 1,
+    promise: "every entry has a higher fence",
+    finding: "a fence that did not grow",
+    number: None,
+    needs_time: false,
+};
+
+/// All of it.
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    family: Locks::NAME,
+    words: &[&REQUESTED, &ENTERED, &LEAVING, &LEFT],
+    promises: &["liveness", "ordering"],
+    breaches: &[TWO_HOLDERS, FENCE_FELL],
+    judge: |brief| Box::new(LockPanel::new(brief)),
+    watch: |_| Box::new(LockMemory::default()),
+    summary,
+    is_contended: true,
+    serves: |said| said.word.code == ENTERED.code,
+    serves_without_crash: true,
+    coherence: Some(|members| Box::new(InAndOut::new(members))),
+};
+
+fn summary(said: &[(Seat, Said)]) -> String {
+    let entries = said.iter().filter(|(_, said)| said.word.code == ENTERED.code).count();
+    if entries == 1 { "1 entry".into() } else { format!("{entries} entries") }
+}
+
+impl Spoken for Locks {
+    const VOCABULARY: &'static Vocabulary = &VOCABULARY;
+
+    #[inline]
+    fn asked(command: &Command, _: &View) -> Said {
+        Said::new(match command {
+            Command::Enter => &REQUESTED,
+            Command::Leave => &LEAVING,
+        })
+    }
+
+    #[inline]
+    fn told(notice: &Notice, _: &View) -> Option<Said> {
+        Some(match notice {
+            Notice::Entered { fence } => Said::new(&ENTERED).with(fence.0),
+            Notice::Left => Said::new(&LEFT),
+        })
+    }
+
+    fn command(said: &Said, _: &View) -> Option<Command> {
+        match said.word.code {
+            1 => Some(Command::Enter),
+            3 => Some(Command::Leave),
+            _ => None,
+        }
+    }
+}
+
+/// What was found of the locks of a run.
+#[derive(Clone, Debug)]
+pub struct LockPanel {
+    promises: Promises,
+    /// Safety.
+    pub exclusion: MutualExclusion,
+    /// Fences.
+    pub fences: Fences,
+    /// Ordering, if it was judged.
+    pub ordering: Option<Ordering>,
+    /// Liveness: who still waits.
+    pub waiting: Waiting,
+    /// Times.
+    pub delays: Delays,
+    /// Shares.
+    pub fairness: Fairness,
+}
+
+impl LockPanel {
+    fn new(brief: &Brief<'_>) -> Self {
+        let members = brief.ids.len();
+        Self {
+            promises: brief.promises,
+            exclusion: MutualExclusion::default(),
+            fences: Fences::default(),
+            ordering: (brief.ordering == JudgeOrdering::Yes).then(|| Ordering::new(members)),
+            waiting: Waiting::new(members),
+            delays: Delays::new(members),
+            fairness: Fairness::new(members),
+        }
+    }
+
+    /// How often a grant passed a request that had happened before, if that was judged.
+    pub fn overtakings(&self) -> Option<u64> {
+        self.ordering.as_ref().map(Ordering::overtakings)
+    }
+}
+
+impl Panel for LockPanel {
+    fn on(&mut self, event: &Event) {
+        if let Some(ordering) = &mut self.ordering {
+            ordering.on(event);
+        }
+        self.exclusion.on(event);
+        self.fences.on(event);
+        self.waiting.on(event);
+        self.delays.on(event);
+        self.fairness.on(event);
+    }
+
+    fn wants_messages(&self) -> bool {
+        self.ordering.is_some()
+    }
+
+    fn on_message(&mut self, event: &Event) {
+        if let Some(ordering) = &mut self.ordering {
+            ordering.on(event);
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.count()
+    }
+
+    /// Longest first.
+    fn waiting_seats(&self) -> Vec<Seat> {
+        self.waiting.iter().collect()
+    }
+
+    fn is_occupied(&self) -> bool {
+        !self.exclusion.holders().is_empty()
+    }
+
+    fn is_progress(&self, what: &What) -> bool {
+        match Seen::of(*what) {
+            Seen::Entered { .. } | Seen::Left => true,
+            Seen::Requested => self.waiting.count() == 1,
+            _ => false,
+        }
+    }
+
+    fn served(&self) -> u64 {
+        self.delays.entries()
+    }
+
+    fn has_seen_enough(&self) -> bool {
+        self.exclusion.broken().is_some()
+            || self.fences.broken().is_some()
+            || self.waiting.starved().is_some()
+    }
+
+    fn verdict(&self, _: Ending) -> Option<Verdict> {
+        let is_broken = self.exclusion.broken().is_some()
+            || self.fences.broken().is_some()
+            || (self.promises.keeps(ORDERING) && self.overtakings().is_some_and(|it| it > 0));
+        if is_broken {
+            return Some(Verdict::Violated);
+        }
+        self.waiting.starved().map(|_| Verdict::Starved)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn boxed(&self) -> Box<dyn Panel> {
+        Box::new(self.clone())
+    }
+}
+
+impl Report {
+    /// What was found of locks, if that is what it was about.
+    pub fn locks(&self) -> Option<&LockPanel> {
+        self.of()
+    }
+}
+
+/// What a search must remember of a lock.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct LockMemory {
+    exclusion: MutualExclusion,
+    fences: Fences,
+}
+
+impl Memory for LockMemory {
+    fn on(&mut self, seat: Seat, what: What) {
+        let event = &Event { at: crate::Time::ZERO, seat, what };
+        self.exclusion.on(event);
+        self.fences.on(event);
+    }
+
+    fn broken(&self) -> Option<Breach> {
+        let two = self.exclusion.broken().map(|_| TWO_HOLDERS);
+        two.or(self.fences.broken().map(|_| FENCE_FELL))
+    }
+
+    fn renamed(&self, names: &Renaming) -> Option<Self> {
+        let (exclusion, fences) = (self.exclusion.renamed(names), self.fences.renamed(names));
+        Some(Self { exclusion, fences })
+    }
+}
+
+/// Who enters has asked, and who leaves has entered.
+struct InAndOut(Vec<Place>);
+
+#[derive(Clone, Copy)]
+struct Place {
+    has_asked: bool,
+    /// True in the beginning: whoever was inside from the start leaves without having entered.
+    may_leave: bool,
+}
+
+impl InAndOut {
+    fn new(members: usize) -> Self {
+        Self(vec![Place { has_asked: false, may_leave: true }; members])
+    }
+}
+
+impl Coherence for InAndOut {
+    /// Only in the beginning may one enter without having asked, which is how a run says who is
+    /// inside from the start.
+    fn on(&mut self, event: &Event, is_beginning: bool) -> Result<(), &'static str> {
+        let place = &mut self.0[event.seat.index()];
+        match Seen::of(event.what) {
+            Seen::Crashed => *place = Place { has_asked: false, may_leave: false },
+            Seen::Requested => place.has_asked = true,
+            Seen::Entered { .. } if !place.has_asked && !is_beginning => {
+                return Err(
+                    "enters without asking; each `entered` has a `requested` of its own before it",
+                );
+            }
+            Seen::Entered { .. } => *place = Place { has_asked: false, may_leave: true },
+            Seen::Leaving | Seen::Left if !place.may_leave => {
+                return Err("leaves without being inside; it has to have `entered` first");
+            }
+            Seen::Left => place.may_leave = false,
+            Seen::Leaving | Seen::Other => {}
+        }
+        Ok(())
+    }
+}
