@@ -36,8 +36,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crates that must build without the standard library: no clock, socket, thread or hash map can be
 /// named there.
-const PURE: &[&str] =
-    &["conclave-core", "conclave-algorithms", "conclave-observe", "conclave-diagram"];
+const PURE: &[&str] = &[
+    "conclave-core",
+    "conclave-algorithms",
+    "conclave-observe",
+    "conclave-diagram",
+    "conclave-sim",
+];
 
 /// Checks the manifests of all crates, and the first lines of the pure ones.
 pub fn check(root: &Path) -> anyhow::Result<()> {
