@@ -8,8 +8,12 @@
 mod difference;
 mod state;
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use core::time::Duration;
 

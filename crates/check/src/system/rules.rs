@@ -3,7 +3,9 @@
 //! Only here is it known what the parts of a state are. Everything else about a step goes by their
 //! numbers, so it is compiled once, not once for each protocol; and it asks each question once.
 
-use std::sync::atomic::AtomicBool;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::sync::atomic::AtomicBool;
 
 use conclave_core::{Message, Renaming, Seat};
 use conclave_observe::{Brief, JudgeOrdering, Observed, Spoken, Watch, What};
@@ -15,10 +17,10 @@ use super::places::Places;
 use super::setup::{Channels, Left, Setup};
 use super::symmetry::Group;
 use super::table::{PartId, Source, Table};
-use crate::FlawCode;
+use crate::{FlawCode, Shared};
 
 /// What a protocol makes of the parts of a state, by their numbers.
-pub(crate) trait Rules: Sync {
+pub(crate) trait Rules: Shared {
     /// All processes there are.
     fn nodes(&self) -> &dyn Source<NodeInfo>;
 
