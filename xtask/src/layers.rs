@@ -15,6 +15,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("conclave-diagram", &["conclave-core", "conclave-observe"]),
     ("conclave-sim", &["conclave-core", "conclave-observe"]),
     ("conclave-check", &["conclave-core", "conclave-observe"]),
+    (
+        "conclave-workbench",
+        &[
+            "conclave-core",
+            "conclave-algorithms",
+            "conclave-observe",
+            "conclave-sim",
+            "conclave-check",
+            "conclave-diagram",
+        ],
+    ),
     ("conclave-testkit", &["conclave-core"]),
     ("conclave-client", &["conclave-core", "conclave-etcd-api"]),
     ("conclave-etcd-api", &[]),
@@ -27,6 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "conclave-sim",
             "conclave-check",
             "conclave-diagram",
+            "conclave-workbench",
             "conclave-client",
         ],
     ),
@@ -36,8 +48,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crates that must build without the standard library: no clock, socket, thread or hash map can be
 /// named there.
-const PURE: &[&str] =
-    &["conclave-core", "conclave-algorithms", "conclave-observe", "conclave-diagram"];
+const PURE: &[&str] = &[
+    "conclave-core",
+    "conclave-algorithms",
+    "conclave-observe",
+    "conclave-diagram",
+    "conclave-workbench",
+];
 
 /// Checks the manifests of all crates, and the first lines of the pure ones.
 pub fn check(root: &Path) -> anyhow::Result<()> {
