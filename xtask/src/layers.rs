@@ -15,6 +15,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("conclave-diagram", &["conclave-core", "conclave-observe"]),
     ("conclave-sim", &["conclave-core", "conclave-observe"]),
     ("conclave-check", &["conclave-core", "conclave-observe"]),
+    (
+        "conclave-workbench",
+        &[
+            "conclave-core",
+            "conclave-algorithms",
+            "conclave-observe",
+            "conclave-sim",
+            "conclave-check",
+            "conclave-diagram",
+        ],
+    ),
     ("conclave-testkit", &["conclave-core"]),
     ("conclave-client", &["conclave-core", "conclave-etcd-api"]),
     ("conclave-etcd-api", &[]),
@@ -27,6 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "conclave-sim",
             "conclave-check",
             "conclave-diagram",
+            "conclave-workbench",
             "conclave-client",
         ],
     ),
@@ -43,6 +55,7 @@ const PURE: &[&str] = &[
     "conclave-diagram",
     "conclave-sim",
     "conclave-check",
+    "conclave-workbench",
 ];
 
 /// The only files of pure crates that take the standard library in: each is a module behind a

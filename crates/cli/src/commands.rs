@@ -2,7 +2,6 @@
 
 mod algorithms;
 mod check;
-mod explain;
 mod fence;
 mod hold;
 mod locks;
@@ -17,9 +16,9 @@ mod trace;
 mod unlock;
 mod voting_sets;
 
-pub use check::{HEADS as CHECKED, fields_of as checked};
+pub use check::{CHECKED, checked};
+pub use conclave_workbench::recorded::judge_again;
 pub use run::{plan_of, plan_of_trace};
-pub use trace::judge_again;
 
 use std::process::ExitCode;
 

@@ -3,19 +3,14 @@
 //!
 //! A library so that tests and benchmarks drive the same code as the command line does.
 
-pub mod cell;
 pub mod cli;
 pub mod commands;
 pub mod engine;
 pub mod exit;
-pub mod experiment;
-pub mod family;
 pub mod once;
-pub mod plan;
-pub mod search;
-pub mod sentence;
-pub mod sweep;
 pub mod wrapper;
+
+pub use conclave_workbench::{experiment, plan, search, sentence, sweep};
 
 mod interrupt;
 mod progress;

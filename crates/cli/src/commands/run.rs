@@ -1,8 +1,5 @@
 //! `conclave run`: one run, simulated, judged, measured.
 
-mod detector;
-mod election;
-mod mutex;
 mod replay;
 
 use std::io::Write;
@@ -11,22 +8,20 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use conclave_algorithms::catalogue::{self, Entry, Setting};
 use conclave_algorithms::quorum::Construction;
-use conclave_core::{ProcessId, Promises, Seat, View};
-use conclave_observe::measure::Histogram;
+use conclave_core::{ProcessId, Promises, View};
 use conclave_observe::trace::json;
-use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
+use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{ChannelOrder, FaultPlan, Recording, Scenario, Workload};
-use serde_json::{Map, Value, json};
+use conclave_workbench::account;
+use conclave_workbench::plan::{Done, Plan};
+use conclave_workbench::sentence::reason;
 
 pub use replay::plan_of_trace;
 
-use super::output::{self, Unit, number};
-use super::{explain, voting_sets};
+use super::{output, voting_sets};
 use crate::cli::RunArgs;
 use crate::exit;
-use crate::plan::{Done, Plan};
 use crate::progress::Progress;
-use crate::sentence::{counted, reason};
 
 pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.replay {
@@ -55,10 +50,10 @@ fn check_files(args: &RunArgs) -> anyhow::Result<()> {
 fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<ExitCode> {
     output::say(|out| {
         if args.json {
-            return writeln!(out, "{:#}", as_json(done));
+            return writeln!(out, "{:#}", account::as_json(done, &command(done)));
         }
         if args.explain {
-            explain::explain(&done.trace(), out)?;
+            output::explain(&done.trace(), out)?;
             writeln!(out)?;
         }
         print(done, args.stats, out)
@@ -297,59 +292,23 @@ fn has_logical_clock(entry: &Entry) -> bool {
 }
 
 fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> {
-    let Done { plan, outcome, .. } = done;
-    let report = &outcome.report;
-    let style = output::style(report.verdict);
-    let n = counted(plan.clients.len() as u64, "process", "processes");
-    let (name, network, seed) = (plan.entry.name, done.network(), plan.seed);
-    let (work, figures) = match plan.entry.promises {
-        Promises::Mutex { .. } if done.replayed.is_some() => (String::new(), mutex::lines(done)),
-        Promises::Mutex { .. } => (format!("workload {}, ", plan.workload), mutex::lines(done)),
-        Promises::Election { .. } => (election::work(done), election::lines(done)),
-        Promises::Detector => (detector::work(done), detector::lines(done)),
-    };
-    writeln!(out, "{name}, {n}, network {network}, {work}seed {seed}")?;
+    let verdict = done.outcome.report.verdict;
+    let style = output::style(verdict);
+    writeln!(out, "{}", account::head(done))?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<13} {text}");
-    if done.replayed.is_some() {
-        let steps = counted(outcome.events, "step", "steps");
-        let records = counted(outcome.records.len() as u64, "record", "records");
-        line(
-            "replayed",
-            format!("the real processes took every step of the file again: {steps}, {records}"),
-        )?;
+    if let Some(text) = account::replayed(done) {
+        line("replayed", text)?;
     }
-    line("verdict", format!("{style}{}{style:#}: {}", report.verdict, reason(done)))?;
-    for (name, text) in figures {
+    line("verdict", format!("{style}{verdict}{style:#}: {}", reason(done)))?;
+    for (name, text) in account::lines(done) {
         line(name, text)?;
     }
-    for fault in &outcome.faults {
-        let text = match fault.count {
-            0 => format!(
-                "{} NEVER FIRED: the run was over, or there was nothing to hit",
-                fault.label
-            ),
-            1 => format!("{} fired", fault.label),
-            count => format!("{} fired {count} times", fault.label),
-        };
-        line("fault", text)?;
-    }
-    for (id, at) in done.calls().1 {
-        let text = format!("{id}@{at}ms NEVER CAME: {id} had died by then, or the run was over");
-        line("call", text)?;
-    }
-    for drift in &plan.faults.drifts {
-        line("drift", format!("the clock of {} runs at {}", drift.process, drift.rate))?;
-    }
-    line("trace hash", format!("{:016x}", report.fingerprint))?;
     if stats {
-        match plan.entry.promises {
-            Promises::Mutex { .. } => mutex::print_stats(done, out)?,
-            Promises::Election { .. } | Promises::Detector => print_handled(done, out)?,
+        for text in account::by_process(done) {
+            writeln!(out, "  {text}")?;
         }
-        let (events, delivered) = (outcome.events, report.bandwidth.delivered());
-        writeln!(out, "  events: {events}, messages delivered: {delivered}")?;
     }
-    if report.verdict != Verdict::Ok {
+    if verdict != Verdict::Ok {
         writeln!(out, "repeat it with: {}", command(done))?;
     }
     Ok(())
@@ -369,99 +328,6 @@ fn command(done: &Done) -> String {
 /// Whether a shell leaves the word as it is.
 fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || "-_./,:@=+".contains(c))
-}
-
-fn load(report: &Report) -> (u64, f64) {
-    let handled = report.bandwidth.handled();
-    let busiest = handled.iter().copied().max().unwrap_or_default();
-    (busiest, handled.iter().sum::<u64>() as f64 / handled.len().max(1) as f64)
-}
-
-fn load_line(report: &Report) -> String {
-    let (busiest, mean) = load(report);
-    let messages = counted(busiest, "message", "messages");
-    format!("busiest process {messages}, mean {}", number(mean))
-}
-
-/// How much each process had to do: where nobody enters, there is no more to tell of it.
-fn print_handled(done: &Done, out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(out, "  by process:")?;
-    writeln!(out, "    {:>6}  {:>8}", "p", "handled")?;
-    let handled = done.outcome.report.bandwidth.handled();
-    for (id, count) in done.view.members().iter().zip(handled) {
-        writeln!(out, "    {:>6}  {count:>8}", id.0)?;
-    }
-    Ok(())
-}
-
-/// How many messages were sent, by kind.
-fn sent(report: &Report) -> String {
-    let kinds: Vec<String> =
-        report.bandwidth.by_kind().map(|(kind, count)| format!("{} {count}", kind.name)).collect();
-    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    format!("{}{kinds}", report.bandwidth.sent())
-}
-
-fn as_json(done: &Done) -> Value {
-    let Done { plan, outcome, view, .. } = done;
-    let report = &outcome.report;
-    let unit = Unit::of(plan.network);
-    let by_kind: Map<_, _> = report
-        .bandwidth
-        .by_kind()
-        .map(|(kind, count)| (kind.name.to_owned(), count.into()))
-        .collect();
-    let (busiest, mean) = load(report);
-    let faults: Vec<Value> = outcome
-        .faults
-        .iter()
-        .map(|fault| json!({ "fault": fault.label, "fired": fault.count }))
-        .collect();
-    let ids = |seats: &mut dyn Iterator<Item = Seat>| -> Vec<u32> {
-        seats.map(|seat| view.at(seat).0).collect()
-    };
-    let mut fields = json!({
-        "algorithm": plan.entry.name,
-        "n": plan.clients.len(),
-        "seed": plan.seed,
-        "network": done.network(),
-        "time_unit": unit.name(),
-        "end": unit.count(report.end.0 as f64),
-        "events": outcome.events,
-        "messages": {
-            "total": report.bandwidth.sent(),
-            "by_kind": by_kind,
-            "delivered": report.bandwidth.delivered(),
-            "multicast_as_one": report.bandwidth.transmissions(),
-        },
-        "load": { "max": busiest, "mean": mean },
-        "waits_for": outcome.diagnosis.as_ref().map(|it| ids(&mut it.path.iter().copied())),
-        "faults_fired": faults,
-        "verdict": report.verdict.name(),
-        "reason": reason(done),
-        "trace_hash": format!("{:016x}", report.fingerprint),
-        "command": command(done),
-    });
-    let more = match plan.entry.promises {
-        Promises::Mutex { .. } => mutex::fields(done),
-        Promises::Election { .. } => election::fields(done),
-        Promises::Detector => detector::fields(done),
-    };
-    if let (Value::Object(fields), Value::Object(more)) = (&mut fields, more) {
-        fields.extend(more);
-    }
-    fields
-}
-
-fn times(histogram: &Histogram, unit: Unit) -> Value {
-    let time = |time: Option<Time>| time.map(|time| unit.count(time.0 as f64));
-    json!({
-        "count": histogram.count(),
-        "mean": histogram.mean().map(|mean| unit.count(mean)),
-        "p50": time(histogram.percentile(50)),
-        "p99": time(histogram.percentile(99)),
-        "max": time(histogram.max()),
-    })
 }
 
 #[cfg(test)]

@@ -4,17 +4,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use conclave_core::Seat;
-use conclave_observe::trace::{Trace, json};
-use conclave_observe::{Ending, JudgeOrdering, Report, WaitGraph, What};
+use conclave_observe::trace::json;
+use conclave_workbench::recorded::judge_again;
+use conclave_workbench::sentence::counted;
 
-use super::{explain, output};
+use super::output;
 use crate::cli::TraceArgs;
-use crate::sentence::counted;
-use crate::{exit, sentence};
-
-/// Above that many processes the order of grants is not judged.
-const ORDERING_MAX: usize = 1_000;
+use crate::exit;
 
 pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let text = output::read_file(&args.file)?;
@@ -23,7 +19,7 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let (report, reason) = judge_again(&trace);
     output::say(|out| {
         if args.explain {
-            explain::explain(&trace, out)?;
+            output::explain(&trace, out)?;
             writeln!(out)?;
         }
         let style = output::style(report.verdict);
@@ -38,33 +34,4 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     output::check_window(&args.drawing)?;
     output::draw(&trace, &args.drawing, members, vec![format!("{}: {reason}", report.verdict)])?;
     Ok(exit::exit_code(report.verdict))
-}
-
-/// What is to be said of a recorded run, and why.
-pub fn judge_again(trace: &Trace) -> (Report, String) {
-    let members = trace.header.members.len();
-    let ordering = if members <= ORDERING_MAX { JudgeOrdering::Yes } else { JudgeOrdering::No };
-    let judge = trace.judge(ordering);
-    let ending = trace.ending(&judge);
-    let diagnosis =
-        (ending == Ending::Quiet).then(|| WaitGraph::new(waits(trace)).diagnose(&judge)).flatten();
-    let promises_order = trace.header.promises.ordering();
-    let report = judge.finish(ending);
-    let id = |seat| trace.id(seat);
-    let reason = sentence::judged(&report, promises_order, id)
-        .or_else(|| diagnosis.map(|diagnosis| diagnosis.sentence(id)))
-        .or_else(|| (ending == Ending::BudgetSpent).then(|| sentence::cut_off(&report)))
-        .unwrap_or_else(|| sentence::ended(&report, id));
-    (report, reason)
-}
-
-/// By seat: whom it waits for, as the run said at its end.
-fn waits(trace: &Trace) -> Vec<Vec<Seat>> {
-    let mut waits = vec![Vec::new(); trace.header.members.len()];
-    for record in &trace.records {
-        if let What::WaitsFor { whom } = record.event.what {
-            waits[record.event.seat.index()].push(whom);
-        }
-    }
-    waits
 }

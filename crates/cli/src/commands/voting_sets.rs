@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use anyhow::bail;
 use conclave_algorithms::quorum::{Construction, VotingSets, optimum};
 use conclave_core::{Seat, View};
+use conclave_workbench::sentence::counted;
+use conclave_workbench::unit::number;
 use serde_json::{Map, json};
 
-use super::output::{self, number};
+use super::output;
 use crate::cli::VotingSetsArgs;
-use crate::sentence::counted;
 
 pub fn execute(args: &VotingSetsArgs) -> anyhow::Result<ExitCode> {
     check_size(args.construction, args.n)?;

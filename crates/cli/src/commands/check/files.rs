@@ -9,11 +9,12 @@ use anyhow::Context;
 use conclave_check::system::{Deed, Flaw};
 use conclave_check::{Finding, Outcome, Step, Verdict};
 use conclave_core::View;
+use conclave_workbench::search::SearchPlan;
+use conclave_workbench::search::account::word;
 
-use super::{limit_word, output, watch, word};
+use super::{limit_word, output, watch};
 use crate::interrupt::is_interrupted;
 use crate::progress::Progress;
-use crate::search::SearchPlan;
 
 /// Whether a file can be written there, before a search of minutes is for nothing. What is there
 /// stays as it is, and where nothing is, nothing is left: a check often writes none.

@@ -8,16 +8,15 @@ use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use conclave_algorithms::catalogue;
 use conclave_check::Verdict;
-use conclave_check::system::Flaw;
+use conclave_workbench::search::account::{self, HEADS};
+use conclave_workbench::search::{SearchPlan, Searched};
 use serde_json::Value;
 
 use super::super::output;
-use super::properties::{self, Result};
-use super::{bounds, channels_word, code, grouped, reason, search, to_json, word};
+use super::{checked, code, reason, search, threads};
 use crate::cli::{CheckArgs, Format};
 use crate::exit;
 use crate::interrupt::is_interrupted;
-use crate::search::{SearchPlan, Searched, time_word};
 
 /// One search and what came of it.
 struct Row {
@@ -28,21 +27,6 @@ struct Row {
     bounds: &'static catalogue::Bounds,
 }
 
-/// The columns.
-pub const HEADS: [&str; 11] = [
-    "algorithm",
-    "N",
-    "bounds",
-    "channels",
-    "time",
-    "states",
-    "generated",
-    "depth",
-    "seconds",
-    "B/state",
-    "found",
-];
-
 pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let max_states = super::max_states(args)?;
     let mut rows = Vec::new();
@@ -51,7 +35,7 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             let mut plan = SearchPlan::within(entry, bounds);
             let options = &mut plan.options;
             options.is_exact = args.exact;
-            options.threads = args.threads.map_or(options.threads, usize::from);
+            options.threads = threads(args);
             options.budget.bytes = args.max_memory;
             options.budget.states = max_states.unwrap_or(options.budget.states);
             options.liveness &= !args.safety;
@@ -62,7 +46,7 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    let as_json = |row: &Row| to_json(&row.plan, &row.searched, row.took, &reason_of(row));
+    let as_json = |row: &Row| account::to_json(&row.plan, &row.searched, row.took, &reason_of(row));
     output::say(|out| match args.format {
         _ if args.json => writeln!(out, "{}", Value::from_iter(rows.iter().map(as_json))),
         Format::Text => print_text(&rows, out),
@@ -106,65 +90,7 @@ fn verdict(row: &Row) -> &Verdict {
 }
 
 fn fields(row: &Row) -> [String; 11] {
-    fields_of(&row.plan, &row.searched, row.took)
-}
-
-/// What is said of one search, by column.
-pub fn fields_of(plan: &SearchPlan, searched: &Searched, took: Duration) -> [String; 11] {
-    let far = searched.finding.progress;
-    [
-        plan.entry.name.into(),
-        plan.clients.len().to_string(),
-        bounds(plan).join(", "),
-        channels_word(plan.channels).into(),
-        time_word(plan.time),
-        grouped(far.distinct),
-        grouped(far.generated),
-        far.depth.to_string(),
-        format!("{:.2}", took.as_secs_f64()),
-        (far.bytes / far.distinct.max(1)).to_string(),
-        found(plan, searched),
-    ]
-}
-
-/// What was found, in a few words.
-fn found(plan: &SearchPlan, searched: &Searched) -> String {
-    let finding = &searched.finding;
-    let results = properties::of(plan, finding);
-    match &finding.verdict {
-        Verdict::Proved => {
-            let is_asked = |words| {
-                results.iter().all(|&(of, result)| of != words || result != Result::NotAsked)
-            };
-            let leads = is_asked(properties::ONE_LEADS);
-            match (leads, plan.is_complete(), plan.options.liveness) {
-                (true, true, true) => "proved: safe and live",
-                (true, true, false) => "proved: safe; liveness not asked",
-                // Nobody knows what comes at last beyond the bounds.
-                (true, false, _) => "proved: safe; left to simulation: liveness",
-                (false, ..) => "proved: safe; left to simulation: one leader at a time, liveness",
-            }
-            .into()
-        }
-        Verdict::Refuted(flaw) => {
-            let steps = finding.counterexample.as_ref().map_or((0, None), |found| found.steps);
-            let steps = match steps {
-                (stem, Some(turn)) => format!("{} and a loop of {turn}", super::steps(stem)),
-                (way, None) => super::steps(way),
-            };
-            let what = match flaw {
-                Flaw::Breach(_) => {
-                    let refuted = results.iter().find(|(_, result)| *result == Result::Refuted);
-                    refuted.map_or("a promise", |(words, _)| words)
-                }
-                _ => word(&finding.verdict),
-            };
-            format!("refuted in {steps}: {what}")
-        }
-        Verdict::Vacuous(_) | Verdict::Inexact | Verdict::Budget(_) => {
-            format!("{}: {}", word(&finding.verdict), reason(plan, searched))
-        }
-    }
+    checked(&row.plan, &row.searched, row.took)
 }
 
 fn print_text(rows: &[Row], out: &mut impl Write) -> std::io::Result<()> {

@@ -10,12 +10,12 @@ use conclave_core::ProcessId;
 use conclave_core::clock::Timestamp;
 use conclave_observe::trace::{Header, Trace, json};
 use conclave_observe::{JudgeOrdering, What};
+use conclave_workbench::plan::{Plan, UNTIMED};
 
 use super::super::output;
 use super::{check_files, plan_of, tell};
 use crate::cli::{Cli, Command, MEMBERS_MAX, RunArgs};
 use crate::exit;
-use crate::plan::{Plan, UNTIMED};
 
 pub fn execute(args: &RunArgs, path: &Path) -> anyhow::Result<ExitCode> {
     let text = output::read_file(path)?;

@@ -1,5 +1,9 @@
 //! A finished run in words.
 
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
 use conclave_core::{ProcessId, Seat};
 use conclave_observe::property::{Detection, LargestId, NoOrder, OneAtATime, Ordering};
 use conclave_observe::{Elections, Ending, Report, Time, Verdict};

@@ -1,13 +1,18 @@
 //! What is told of a run of elections.
 
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
 use conclave_core::Seat;
 use conclave_observe::{Elections, Time};
 use serde_json::{Value, json};
 
-use super::super::output::{Unit, spread};
 use super::{load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::counted;
+use crate::unit::{Unit, spread};
 
 /// Who called.
 pub fn work(done: &Done) -> String {

@@ -1,4 +1,4 @@
-//! Where each cell of the table of elections comes from.
+//! Where each figure of the table of elections comes from.
 //!
 //! | experiment | run | gives |
 //! | --- | --- | --- |
@@ -11,26 +11,28 @@
 //! All in the unit network: every message takes one delay. Messages that keep an office or go to a
 //! store are not counted as those of the election.
 
-use std::time::Duration;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
 
 use conclave_algorithms::catalogue::{Cost, Entry, Measure, SeatingError, Size};
 use conclave_core::{Phase, ProcessId, View};
 use conclave_observe::{Report, Time, Verdict};
 use conclave_sim::{Crash, Stream};
 
-use crate::cell::Cell;
+use crate::figure::Figure;
 use crate::plan::Plan;
 
 /// How many random rings a mean is taken over: enough to come within a percent.
 const RINGS: u64 = 4_000;
 
-/// All cells of one algorithm with `n` processes.
-pub fn measure(entry: &'static Entry, n: u32) -> Result<Vec<Cell>, SeatingError> {
+/// All figures of one algorithm with `n` processes.
+pub fn measure(entry: &'static Entry, n: u32) -> Result<Vec<Figure>, SeatingError> {
     measure_where(entry, n, |_| true)
 }
 
-/// The cells whose figures must hold, and only these.
-pub fn measure_exact(entry: &'static Entry, n: u32) -> Result<Vec<Cell>, SeatingError> {
+/// The figures that must hold, and only these.
+pub fn measure_exact(entry: &'static Entry, n: u32) -> Result<Vec<Figure>, SeatingError> {
     measure_where(entry, n, |cost| cost.exact)
 }
 
@@ -38,18 +40,18 @@ fn measure_where(
     entry: &'static Entry,
     n: u32,
     is_wanted: fn(&Cost) -> bool,
-) -> Result<Vec<Cell>, SeatingError> {
+) -> Result<Vec<Figure>, SeatingError> {
     let lab = Lab { entry, n };
     let size = Size { n: n.into(), k: n.into() };
     let costs = entry.costs.iter().filter(|cost| is_wanted(cost)).map(|cost| cost.measure);
-    let cells = costs.map(|measure| {
-        let cell = Cell::new(entry, size, measure, lab.figure(measure)?);
+    let figures = costs.map(|measure| {
+        let figure = Figure::new(entry, size, measure, lab.figure(measure)?);
         // Two of whom one is dead are no majority: there is no succession to measure.
         let takes_succession = measure == Measure::TurnaroundLone && entry.needs.coordinator;
         let is_impossible = takes_succession && n <= 2;
-        Ok(Cell { exact: cell.exact && !is_impossible, ..cell })
+        Ok(Figure { exact: figure.exact && !is_impossible, ..figure })
     });
-    cells.collect()
+    figures.collect()
 }
 
 /// One algorithm with so many processes.

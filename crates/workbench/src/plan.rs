@@ -1,7 +1,11 @@
 //! A run, planned: any algorithm of the catalogue under any network, workload and faults.
 
-use std::fmt::Write;
-use std::time::Duration;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write;
+use core::time::Duration;
 
 use conclave_algorithms::catalogue::{
     self, Entry, Seating, SeatingError, Setting, Timing, Visitor,

@@ -1,10 +1,14 @@
-//! A cell of the table: a figure that was measured, beside the one that was expected.
+//! A figure that was measured, beside the one that was expected.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{Entry, Measure, Size};
 
 /// One measured figure.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Cell {
+pub struct Figure {
     /// Which algorithm.
     pub algorithm: &'static str,
     /// With how many processes.
@@ -21,7 +25,7 @@ pub struct Cell {
     pub exact: bool,
 }
 
-impl Cell {
+impl Figure {
     /// `measured`, beside what the catalogue expects for that size.
     pub fn new(entry: &Entry, size: Size, measure: Measure, measured: Option<f64>) -> Self {
         let cost = entry.costs.iter().find(|cost| cost.measure == measure);

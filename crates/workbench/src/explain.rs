@@ -1,54 +1,72 @@
 //! A run, event by event.
 
-use std::io::Write;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use conclave_core::Seat;
 use conclave_core::election::Term;
 use conclave_observe::trace::{Record, Trace};
 use conclave_observe::{Ending, LossCause, Side, Time, What};
 
-/// Prints every step: when, who, what happened to it, which rule fired, and what it sent.
-pub fn explain(trace: &Trace, out: &mut impl Write) -> std::io::Result<()> {
-    let widths = trace.records.iter().map(|record| record.event.at.to_string().len());
-    let time_width = widths.max().unwrap_or_default().max(4);
-    let id_width = trace.header.members.iter().map(|id| id.to_string().len()).max().unwrap_or(1);
-    writeln!(out, "{:>time_width$}  {:>id_width$}  what happened", "time", "p")?;
+/// Every step, line by line: when, who, what happened to it, which rule fired, and what it sent.
+pub fn lines(trace: &Trace) -> impl Iterator<Item = String> {
+    let widths = Widths::of(trace);
     let mut subject = None;
-    for (index, record) in trace.records.iter().enumerate() {
+    let records = trace.records.iter().enumerate();
+    let steps = records.flat_map(move |(index, _)| widths.record(trace, index, &mut subject));
+    let rests = trace.endless() == Some(Ending::Rests);
+    let end = rests.then(|| widths.line("", "", "FROM HERE NOTHING HAS TO HAPPEN"));
+    [widths.line("time", "p", "what happened")].into_iter().chain(steps).chain(end)
+}
+
+/// How wide the columns are.
+#[derive(Clone, Copy)]
+struct Widths {
+    time: usize,
+    id: usize,
+}
+
+impl Widths {
+    fn of(trace: &Trace) -> Self {
+        let times = trace.records.iter().map(|record| record.event.at.to_string().len());
+        let ids = trace.header.members.iter().map(|id| id.to_string().len());
+        Self { time: times.max().unwrap_or_default().max(4), id: ids.max().unwrap_or(1) }
+    }
+
+    fn line(self, time: &str, id: &str, said: &str) -> String {
+        format!("{time:>0$}  {id:>1$}  {said}", self.time, self.id)
+    }
+
+    /// The lines of one record. `subject` is who took the step that is under way.
+    fn record(self, trace: &Trace, index: usize, subject: &mut Option<Seat>) -> Vec<String> {
+        let record = &trace.records[index];
+        let seat = record.event.seat;
+        let (at, id) = (record.event.at.to_string(), trace.id(seat).to_string());
+        let mut lines = Vec::new();
         if trace.header.repeats_from == Some(index as u64) {
-            writeln!(out, "{:>time_width$}  {:>id_width$}  FROM HERE AGAIN AND AGAIN", "", "")?;
-            subject = None;
+            lines.push(self.line("", "", "FROM HERE AGAIN AND AGAIN"));
+            *subject = None;
         }
-        let (at, seat) = (record.event.at, record.event.seat);
-        let id = trace.id(seat);
-        if let Some(line) = consequence(trace, record) {
+        if let Some(said) = consequence(trace, record) {
             // What is done before anything happened is done at the start.
             if subject.is_none_or(|it| it != seat) && is_deed(record) {
-                writeln!(out, "{:>time_width$}  {:>id_width$}  starts", at.to_string(), id.0)?;
-                subject = Some(seat);
+                lines.push(self.line(&at, &id, "starts"));
+                *subject = Some(seat);
             }
-            writeln!(out, "{:>time_width$}  {:>id_width$}    -> {line}", "", "")?;
-            continue;
+            lines.push(self.line("", "", &format!("  -> {said}")));
+            return lines;
         }
-        subject = Some(seat);
+        *subject = Some(seat);
         let text = match record.event.what {
             What::Crashed if is_down_from_the_start(trace, index) => {
                 "is DOWN FROM THE START".into()
             }
             _ => cause(trace, record),
         };
-        let said = with_rules(text, &record.rules.join("; it "));
-        writeln!(
-            out,
-            "{at:>time_width$}  {id:>id_width$}  {said}",
-            at = at.to_string(),
-            id = id.0
-        )?;
+        lines.push(self.line(&at, &id, &with_rules(text, &record.rules.join("; it "))));
+        lines
     }
-    if trace.endless() == Some(Ending::Rests) {
-        writeln!(out, "{:>time_width$}  {:>id_width$}  FROM HERE NOTHING HAS TO HAPPEN", "", "")?;
-    }
-    Ok(())
 }
 
 /// What happened and by which rules it was answered; what these say of it is not said twice.

@@ -1,14 +1,21 @@
 //! What to search of an algorithm, and the search itself.
 
-use std::ops::ControlFlow;
-use std::time::Duration;
+pub mod account;
+pub mod properties;
 
-use anyhow::bail;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+use core::time::Duration;
+
 use conclave_algorithms::catalogue::{
     self, Entry, Promises, Seating, SeatingError, Timing, Visitor,
 };
 use conclave_algorithms::quorum::Construction;
-use conclave_check::system::{Bounds, Channels, Client, Faults, Setup, TimeModel};
+use conclave_check::system::{
+    Asymmetry, Bounds, Channels, Client, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel,
+};
 use conclave_check::{
     Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Refusal, Verdict,
 };
@@ -64,6 +71,51 @@ pub struct Searched {
     pub kinds: &'static [Kind],
 }
 
+/// A search that is not possible.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SearchError {
+    /// Nobody can be seated like that.
+    #[error(transparent)]
+    Seating(#[from] SeatingError),
+    /// The algorithm cannot be searched, or not like that.
+    #[error("{}", refused(name, *refusal))]
+    Refused {
+        /// Which algorithm.
+        name: &'static str,
+        /// Why not.
+        refusal: Refusal,
+    },
+    /// Time does not fit into ticks.
+    #[error(
+        "{name} sets a timer to no whole number of ticks of 1 ms, or to more than {}; a search \
+         counts whole ones (with sync:2, D is 2 ms, and 1.5 D is 3 ms)",
+        u16::MAX
+    )]
+    Inexact {
+        /// Of which algorithm.
+        name: &'static str,
+    },
+}
+
+/// Why an algorithm cannot be searched like that, and what would be right.
+fn refused(name: &str, why: Refusal) -> String {
+    match why {
+        Refusal::ReadsClock => format!(
+            "{name} reads its clock, and a search has none to show: it can be simulated (`conclave \
+             run {name}`), not searched"
+        ),
+        Refusal::Asymmetry(Asymmetry::Names) => format!(
+            "{name} goes by ids or seats: its processes are not interchangeable; leave --symmetry \
+             out"
+        ),
+        Refusal::Asymmetry(Asymmetry::TooMany) => format!(
+            "the names of more than {INTERCHANGEABLE_MAX} can be given in too many ways; choose a \
+             smaller -n, or leave --symmetry out"
+        ),
+        Refusal::Asymmetry(why) => format!("{name}: {why}; leave --symmetry out"),
+    }
+}
+
 /// The memory and the states that a search may take unless it is told otherwise.
 pub const BUDGET: Budget = Budget { states: 1 << 31, bytes: 8 << 30 };
 
@@ -89,7 +141,7 @@ impl SearchPlan {
             bounds: Bounds::default(),
             symmetry: false,
             options: Options {
-                threads: std::thread::available_parallelism().map_or(1, usize::from),
+                threads: 1,
                 budget: BUDGET,
                 is_exact: false,
                 liveness: true,
@@ -159,20 +211,15 @@ impl SearchPlan {
         kinds.filter(|(_, kind)| is_expected(kind)).fold(0, |bits, (at, _)| bits | 1 << at)
     }
 
-    /// Searches. `watch` is told how far it is, now and then, and may end it. `Err` is a
-    /// [`SeatingError`], a [`Refusal`], or says that time does not fit into ticks.
+    /// Searches. `watch` is told how far it is, now and then, and may end it.
     pub fn run(
         &self,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> anyhow::Result<Searched> {
-        let finding = self.visit(Check { plan: self, watch })??;
+    ) -> Result<Searched, SearchError> {
+        let refused = |refusal| SearchError::Refused { name: self.entry.name, refusal };
+        let finding = self.visit(Check { plan: self, watch })?.map_err(refused)?;
         if finding.verdict == Verdict::Inexact {
-            bail!(
-                "{} sets a timer to no whole number of ticks of 1 ms, or to more than {}; a search \
-                 counts whole ones (with sync:2, D is 2 ms, and 1.5 D is 3 ms)",
-                self.entry.name,
-                u16::MAX
-            );
+            return Err(SearchError::Inexact { name: self.entry.name });
         }
         let trace = match &finding.counterexample {
             Some(found) => {

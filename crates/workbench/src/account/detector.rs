@@ -1,15 +1,19 @@
 //! What is told of a run of a failure detector.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 
 use conclave_core::{Phase, Seat};
 use conclave_observe::property::Detection;
 use serde_json::{Value, json};
 
-use super::super::output::{Unit, spread};
 use super::{load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::{counted, is_nobody_left};
+use crate::unit::{Unit, spread};
 
 /// How many are named before the rest is left out.
 const NAMED_MOST: usize = 10;

@@ -1,18 +1,21 @@
 //! What an algorithm promises, as what a search can say of it.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use conclave_algorithms::catalogue::Promises;
 use conclave_check::system::Flaw;
 use conclave_check::{Finding, Verdict};
 use conclave_observe::Breach;
 
-use crate::search::SearchPlan;
+use super::SearchPlan;
 
 /// What takes clocks that run together.
 pub const ONE_LEADS: &str = "at most one leads at a time";
 
-/// What is said of one promise.
+/// What a search says of one promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Result {
+pub enum Answer {
     /// It holds, in every state or on every fair run.
     Proved,
     /// It does not.
@@ -23,7 +26,7 @@ pub enum Result {
     NotAsked,
 }
 
-impl Result {
+impl Answer {
     /// In a word.
     pub fn word(self) -> &'static str {
         match self {
@@ -36,7 +39,7 @@ impl Result {
 }
 
 /// Every promise of the algorithm, with what is said of it.
-pub fn of(plan: &SearchPlan, finding: &Finding) -> Vec<(&'static str, Result)> {
+pub fn of(plan: &SearchPlan, finding: &Finding) -> Vec<(&'static str, Answer)> {
     let at_last = match plan.entry.promises {
         Promises::Mutex { .. } => "everybody who waits is served at last",
         Promises::Election { .. } => "everybody who takes part decides at last",
@@ -45,7 +48,7 @@ pub fn of(plan: &SearchPlan, finding: &Finding) -> Vec<(&'static str, Result)> {
     let safety = promised(plan).into_iter().map(|(words, flaw)| {
         // Leases are kept by clocks, and without time there are none.
         let is_asked = flaw != Flaw::Breach(Breach::TwoLeaders) || plan.time.is_sync();
-        (words, if is_asked { safety(finding, flaw) } else { Result::NotAsked })
+        (words, if is_asked { safety(finding, flaw) } else { Answer::NotAsked })
     });
     safety.chain([(at_last, liveness(plan, finding))]).collect()
 }
@@ -78,20 +81,20 @@ fn promised(plan: &SearchPlan) -> Vec<(&'static str, Flaw)> {
     all
 }
 
-fn safety(finding: &Finding, of: Flaw) -> Result {
+fn safety(finding: &Finding, of: Flaw) -> Answer {
     match finding.verdict {
-        Verdict::Refuted(Flaw::Stalled) if of == Flaw::Deadlock => Result::Refuted,
-        Verdict::Refuted(flaw) if flaw == of => Result::Refuted,
-        _ if finding.is_safe => Result::Proved,
-        _ => Result::Open,
+        Verdict::Refuted(Flaw::Stalled) if of == Flaw::Deadlock => Answer::Refuted,
+        Verdict::Refuted(flaw) if flaw == of => Answer::Refuted,
+        _ if finding.is_safe => Answer::Proved,
+        _ => Answer::Open,
     }
 }
 
-fn liveness(plan: &SearchPlan, finding: &Finding) -> Result {
+fn liveness(plan: &SearchPlan, finding: &Finding) -> Answer {
     match finding.verdict {
-        Verdict::Refuted(Flaw::Starved | Flaw::Deadlock | Flaw::Stalled) => Result::Refuted,
-        _ if !plan.options.liveness => Result::NotAsked,
-        Verdict::Proved => Result::Proved,
-        _ => Result::Open,
+        Verdict::Refuted(Flaw::Starved | Flaw::Deadlock | Flaw::Stalled) => Answer::Refuted,
+        _ if !plan.options.liveness => Answer::NotAsked,
+        Verdict::Proved => Answer::Proved,
+        _ => Answer::Open,
     }
 }

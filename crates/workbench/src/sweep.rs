@@ -4,8 +4,12 @@
 //! network keeps a bound that the detector knows, it need not err at all; where there is none, it
 //! can only choose how often.
 
-use anyhow::bail;
-use conclave_algorithms::catalogue::{self, Timing};
+pub mod account;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use conclave_algorithms::catalogue::{self, SeatingError, Timing};
 use conclave_core::{Phase, ProcessId, View};
 use conclave_observe::Time;
 use conclave_sim::{Crash, Limits, Network, Stream};
@@ -65,6 +69,27 @@ pub struct Point {
     pub beats: u64,
 }
 
+/// A sweep that makes no sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SweepError {
+    /// Nobody beats.
+    #[error("--beat must be above 0, e.g. 10ms")]
+    NoBeat,
+    /// A bound of nothing.
+    #[error("--bounds: a bound must be above 0, e.g. 5ms")]
+    NoBound,
+    /// Too few beats in each run.
+    #[error("--for {until}ms is too short for beats of {beat}ms; choose at least {least}ms")]
+    TooShort {
+        /// How long each run is.
+        until: Time,
+        /// The time from beat to beat.
+        beat: Time,
+        /// How long a run must be.
+        least: Time,
+    },
+}
+
 /// What heartbeat believes, in quarters of what the network's bound is.
 const QUARTERS: [u64; 10] = [1, 2, 4, 6, 8, 12, 20, 32, 52, 80];
 /// A run has so many beats at least: a crash needs one before it and some after it.
@@ -100,20 +125,16 @@ impl Point {
 
 impl Sweep {
     /// Whether it makes sense; if not, one line says why.
-    pub fn check(&self) -> anyhow::Result<()> {
+    pub fn check(&self) -> Result<(), SweepError> {
         if self.beat == Time::ZERO {
-            bail!("--beat must be above 0, e.g. 10ms");
+            return Err(SweepError::NoBeat);
         }
         if self.bounds.contains(&Time::ZERO) {
-            bail!("--bounds: a bound must be above 0, e.g. 5ms");
+            return Err(SweepError::NoBound);
         }
         let least = Time(self.beat.0.saturating_mul(BEATS_MIN));
         if self.until < least {
-            let until = self.until;
-            bail!(
-                "--for {until}ms is too short for beats of {}ms; choose at least {least}ms",
-                self.beat
-            );
+            return Err(SweepError::TooShort { until: self.until, beat: self.beat, least });
         }
         Ok(())
     }
@@ -145,7 +166,7 @@ impl Sweep {
     }
 
     /// Measures every point; `progress` is told how many are done.
-    pub fn measure(&self, progress: &mut dyn FnMut(usize)) -> anyhow::Result<Vec<Point>> {
+    pub fn measure(&self, progress: &mut dyn FnMut(usize)) -> Result<Vec<Point>, SeatingError> {
         let mut points = Vec::new();
         for &network in &self.networks {
             for setting in self.settings(network) {
@@ -156,7 +177,7 @@ impl Sweep {
         Ok(points)
     }
 
-    fn point(&self, network: Network, setting: Setting) -> anyhow::Result<Point> {
+    fn point(&self, network: Network, setting: Setting) -> Result<Point, SeatingError> {
         let entry = catalogue::find(setting.detector())?;
         let mut point = Point {
             network,

@@ -1,15 +1,18 @@
 //! What is told of a run of mutual exclusion.
 
-use std::io::Write;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 
 use conclave_core::{Phase, Seat, View};
 use conclave_observe::{Report, Time};
 use serde_json::{Value, json};
 
-use super::super::output::{Unit, number, spread};
 use super::{load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::{counted, plural};
+use crate::unit::{Unit, number, spread};
 
 /// Every figure, by its name.
 pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
@@ -148,20 +151,21 @@ fn fences(report: &Report) -> String {
     }
 }
 
-pub fn print_stats(done: &Done, out: &mut impl Write) -> std::io::Result<()> {
+/// How often each entered, how much it had to do, and how long it waited, line by line.
+pub fn by_process(done: &Done) -> Vec<String> {
     let (report, unit) = (&done.outcome.report, Unit::of(done.plan.network));
-    writeln!(out, "  by process:")?;
-    writeln!(out, "    {:>6}  {:>8}  {:>8}  wait", "p", "entries", "handled")?;
+    let mut lines = vec![format!("  {:>6}  {:>8}  {:>8}  wait", "p", "entries", "handled")];
     for (index, waits) in report.fairness.waits().iter().enumerate() {
         let (id, handled) = (done.view.at(Seat::at(index)), report.bandwidth.handled()[index]);
         let spread = spread(waits, unit, "-");
-        writeln!(out, "    {:>6}  {:>8}  {handled:>8}  {spread}", id.0, waits.count())?;
+        lines.push(format!("  {:>6}  {:>8}  {handled:>8}  {spread}", id.0, waits.count()));
     }
     let leave = spread(&report.delays.leave, unit, "nobody left");
-    writeln!(out, "  leave keeps the caller: {leave}")
+    lines.push(format!("leave keeps the caller: {leave}"));
+    lines
 }
 
-/// The figures of `--stats`.
+/// The same, for programs.
 fn processes(done: &Done, unit: Unit) -> Vec<Value> {
     let report = &done.outcome.report;
     let waits = report.fairness.waits().iter().zip(report.bandwidth.handled());

@@ -1,5 +1,7 @@
 //! What a run and a search need of a family of algorithms: who uses it, and how it begins.
 
+use alloc::vec::Vec;
+
 use conclave_check::system::{Calls, Client, Enters, Listens};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
@@ -12,7 +14,7 @@ use crate::plan::Plan;
 use crate::search::SearchPlan;
 
 /// A family that can be run, searched and taken again.
-pub trait Playable: Family<Command: Askable, Notice: Observable> {
+pub trait Playable: Family<Command: Askable, Notice: Observable> + Sized {
     /// Who uses it in a run.
     type Application: Application<Self>;
     /// Who uses it in a search.

@@ -1,4 +1,4 @@
-//! Where each cell of the table comes from.
+//! Where each figure of the table comes from.
 //!
 //! | experiment | run | gives |
 //! | --- | --- | --- |
@@ -11,7 +11,9 @@
 
 mod election;
 
-use std::time::Duration;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
 
 use conclave_algorithms::catalogue::{Entry, Measure, SeatingError, Size};
 use conclave_algorithms::quorum::{Construction, VotingSets};
@@ -19,62 +21,62 @@ use conclave_core::{Phase, ProcessId, Promises, Seat, View};
 use conclave_observe::{JudgeOrdering, Report, Time, Verdict, What};
 use conclave_sim::{Recording, ScriptedRequest, Workload};
 
-use crate::cell::Cell;
+use crate::figure::Figure;
 use crate::plan::Plan;
 
-/// All cells of one algorithm with `n` processes.
+/// All figures of one algorithm with `n` processes.
 pub fn measure(
     entry: &'static Entry,
     n: u32,
     construction: Construction,
-) -> Result<Vec<Cell>, SeatingError> {
+) -> Result<Vec<Figure>, SeatingError> {
     if let Promises::Election { .. } = entry.promises {
         return election::measure(entry, n);
     }
     let lab = Lab { entry, n, construction };
     let size = lab.size()?;
-    let mut cells = Vec::new();
-    let mut cell = |measure, measured| cells.push(Cell::new(entry, size, measure, measured));
+    let mut figures = Vec::new();
+    let mut figure = |measure, measured| figures.push(Figure::new(entry, size, measure, measured));
     let lone = lab.lone_entries()?;
-    cell(Measure::Enter, mean(&lone.enter));
-    cell(Measure::Leave, mean(&lone.leave));
+    figure(Measure::Enter, mean(&lone.enter));
+    figure(Measure::Leave, mean(&lone.leave));
     if !lone.has_upkeep {
-        cell(Measure::Transmissions, mean(&lone.transmissions));
+        figure(Measure::Transmissions, mean(&lone.transmissions));
     }
-    cell(Measure::ClientDelay, mean(&lone.client_delay));
+    figure(Measure::ClientDelay, mean(&lone.client_delay));
     if lab.moves_a_token() {
-        cell(Measure::ClientDelayMin, lone.client_delay.iter().copied().reduce(f64::min));
-        cell(Measure::ClientDelayMax, lone.client_delay.iter().copied().reduce(f64::max));
-        cell(Measure::IdleLap, Some(lab.idle_lap()?));
+        figure(Measure::ClientDelayMin, lone.client_delay.iter().copied().reduce(f64::min));
+        figure(Measure::ClientDelayMax, lone.client_delay.iter().copied().reduce(f64::max));
+        figure(Measure::IdleLap, Some(lab.idle_lap()?));
     }
-    cell(Measure::LeaveDelay, mean(&lone.leave_delay));
+    figure(Measure::LeaveDelay, mean(&lone.leave_delay));
     let hand_overs = lab.hand_overs()?;
     let is_usual = !entry.needs.voting_sets || lab.pair_with_third_voter()?.is_some();
-    let sync_delay = Cell::new(entry, size, Measure::SyncDelay, mean(&hand_overs.sync_delay));
+    let sync_delay = Figure::new(entry, size, Measure::SyncDelay, mean(&hand_overs.sync_delay));
     // Where any two share no voter but themselves, no figure is given.
-    cells.push(Cell { exact: sync_delay.exact && is_usual, ..sync_delay });
-    let mut cell = |measure, measured| cells.push(Cell::new(entry, size, measure, measured));
+    figures.push(Figure { exact: sync_delay.exact && is_usual, ..sync_delay });
+    let mut figure = |measure, measured| figures.push(Figure::new(entry, size, measure, measured));
     if lab.moves_a_token() {
-        cell(Measure::SyncDelayMin, hand_overs.sync_delay.iter().copied().reduce(f64::min));
-        cell(Measure::SyncDelayMax, hand_overs.sync_delay.iter().copied().reduce(f64::max));
+        figure(Measure::SyncDelayMin, hand_overs.sync_delay.iter().copied().reduce(f64::min));
+        figure(Measure::SyncDelayMax, hand_overs.sync_delay.iter().copied().reduce(f64::max));
     }
     if expects(entry, Measure::EnterHavingWaited) {
         let first = lone.enter.first().copied().unwrap_or_default();
-        cell(Measure::EnterHavingWaited, hand_overs.enter.map(|both| both - first));
+        figure(Measure::EnterHavingWaited, hand_overs.enter.map(|both| both - first));
     }
     if expects(entry, Measure::EnterLast) {
-        cell(Measure::EnterLast, Some(lab.enter_of_the_last()?));
+        figure(Measure::EnterLast, Some(lab.enter_of_the_last()?));
     }
     let saturation = lab.saturation()?;
-    cell(Measure::Saturated, saturation.as_ref().map(|it| it.messages));
-    cell(Measure::Throughput, saturation.as_ref().and_then(|it| it.throughput));
-    cell(Measure::LoadMax, saturation.as_ref().map(|it| it.load_max));
-    cell(Measure::LoadMean, saturation.as_ref().map(|it| it.load_mean));
-    Ok(cells)
+    figure(Measure::Saturated, saturation.as_ref().map(|it| it.messages));
+    figure(Measure::Throughput, saturation.as_ref().and_then(|it| it.throughput));
+    figure(Measure::LoadMax, saturation.as_ref().map(|it| it.load_max));
+    figure(Measure::LoadMean, saturation.as_ref().map(|it| it.load_mean));
+    Ok(figures)
 }
 
-/// The cells of an election whose figures must hold, and only these.
-pub fn measure_exact(entry: &'static Entry, n: u32) -> Result<Vec<Cell>, SeatingError> {
+/// The figures of an election that must hold, and only these.
+pub fn measure_exact(entry: &'static Entry, n: u32) -> Result<Vec<Figure>, SeatingError> {
     election::measure_exact(entry, n)
 }
 
