@@ -9,7 +9,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_core::{Promises, Seat};
+use conclave_core::election::Elections;
+use conclave_core::mutex::Locks;
+use conclave_core::{Family, Seat};
 use conclave_observe::measure::Histogram;
 use conclave_observe::{Report, Time};
 use serde_json::{Map, Value, json};
@@ -23,11 +25,11 @@ pub fn head(done: &Done) -> String {
     let Done { plan, .. } = done;
     let n = counted(plan.clients.len() as u64, "process", "processes");
     let (name, network, seed) = (plan.entry.name, done.network(), plan.seed);
-    let work = match plan.entry.promises {
-        Promises::Mutex { .. } if done.replayed.is_some() => String::new(),
-        Promises::Mutex { .. } => format!("workload {}, ", plan.workload),
-        Promises::Election { .. } => election::work(done),
-        Promises::Detector => detector::work(done),
+    let work = match plan.entry.family {
+        Locks::NAME if done.replayed.is_some() => String::new(),
+        Locks::NAME => format!("workload {}, ", plan.workload),
+        Elections::NAME => election::work(done),
+        _ => detector::work(done),
     };
     format!("{name}, {n}, network {network}, {work}seed {seed}")
 }
@@ -42,10 +44,10 @@ pub fn replayed(done: &Done) -> Option<String> {
 
 /// Every figure by its name, what became of the faults, and the hash of all that happened.
 pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
-    let mut lines = match done.plan.entry.promises {
-        Promises::Mutex { .. } => mutex::lines(done),
-        Promises::Election { .. } => election::lines(done),
-        Promises::Detector => detector::lines(done),
+    let mut lines = match done.plan.entry.family {
+        Locks::NAME => mutex::lines(done),
+        Elections::NAME => election::lines(done),
+        _ => detector::lines(done),
     };
     for fault in &done.outcome.faults {
         let label = &fault.label;
@@ -70,9 +72,9 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
 
 /// Process by process, line by line: how much each had to do, and how long it waited.
 pub fn by_process(done: &Done) -> Vec<String> {
-    let mut lines = match done.plan.entry.promises {
-        Promises::Mutex { .. } => mutex::by_process(done),
-        Promises::Election { .. } | Promises::Detector => handled(done),
+    let mut lines = match done.plan.entry.family {
+        Locks::NAME => mutex::by_process(done),
+        _ => handled(done),
     };
     let (events, delivered) = (done.outcome.events, done.outcome.report.bandwidth.delivered());
     lines.insert(0, "by process:".to_owned());
@@ -149,10 +151,10 @@ pub fn as_json(done: &Done, command: &str) -> Value {
         "trace_hash": format!("{:016x}", report.fingerprint),
         "command": command,
     });
-    let more = match plan.entry.promises {
-        Promises::Mutex { .. } => mutex::fields(done),
-        Promises::Election { .. } => election::fields(done),
-        Promises::Detector => detector::fields(done),
+    let more = match plan.entry.family {
+        Locks::NAME => mutex::fields(done),
+        Elections::NAME => election::fields(done),
+        _ => detector::fields(done),
     };
     if let (Value::Object(fields), Value::Object(more)) = (&mut fields, more) {
         fields.extend(more);

@@ -17,7 +17,8 @@ use core::time::Duration;
 
 use conclave_algorithms::catalogue::{Entry, Measure, SeatingError, Size};
 use conclave_algorithms::quorum::{Construction, VotingSets};
-use conclave_core::{Phase, ProcessId, Promises, Seat, View};
+use conclave_core::election::Elections;
+use conclave_core::{Phase, ProcessId, Seat, View};
 use conclave_observe::{JudgeOrdering, Report, Time, Verdict, What};
 use conclave_sim::{Recording, ScriptedRequest, Workload};
 
@@ -30,7 +31,7 @@ pub fn measure(
     n: u32,
     construction: Construction,
 ) -> Result<Vec<Figure>, SeatingError> {
-    if let Promises::Election { .. } = entry.promises {
+    if entry.is_of::<Elections>() {
         return election::measure(entry, n);
     }
     let lab = Lab { entry, n, construction };
@@ -164,8 +165,9 @@ impl Lab {
             all.enter.push(report.bandwidth.in_phase(Phase::Enter) as f64);
             all.leave.push(report.bandwidth.in_phase(Phase::Leave) as f64);
             all.transmissions.push(report.bandwidth.transmissions() as f64);
-            all.client_delay.extend(in_delays(report.delays.client.mean()));
-            all.leave_delay.extend(in_delays(report.delays.leave.mean()));
+            let Some(locks) = report.locks() else { continue };
+            all.client_delay.extend(in_delays(locks.delays.client.mean()));
+            all.leave_delay.extend(in_delays(locks.delays.leave.mean()));
         }
         Ok(all)
     }
@@ -177,7 +179,8 @@ impl Lab {
         for (first, second) in self.contenders()? {
             let both = vec![request(first, n, 6 * n + 20), request(second, 3 * n + 4, 1)];
             let report = self.scripted(both)?;
-            all.sync_delay.extend(in_delays(report.delays.sync.mean()));
+            let Some(locks) = report.locks() else { continue };
+            all.sync_delay.extend(in_delays(locks.delays.sync.mean()));
             all.enter = Some(report.bandwidth.in_phase(Phase::Enter) as f64);
         }
         Ok(all)
@@ -239,14 +242,15 @@ impl Lab {
         if short.verdict != Verdict::Ok || long.verdict != Verdict::Ok {
             return Ok(None);
         }
-        let entries = (long.delays.entries() - short.delays.entries()) as f64;
+        let entries = |report: &Report| report.locks().map_or(0, |locks| locks.delays.entries());
+        let entries = (entries(&long) - entries(&short)) as f64;
         let rate = |report: fn(&Report) -> u64| (report(&long) - report(&short)) as f64 / entries;
         let handled = |report: &Report| report.bandwidth.handled().iter().sum::<u64>();
         let busiest = |report: &Report| report.bandwidth.handled().iter().copied().max();
         let members = long.bandwidth.handled().len() as f64;
         Ok(Some(Saturation {
             messages: rate(|report| report.bandwidth.sent()),
-            throughput: long.delays.throughput(),
+            throughput: long.locks().and_then(|locks| locks.delays.throughput()),
             load_max: rate_of(busiest(&long), busiest(&short), entries),
             load_mean: rate(handled) / members,
         }))

@@ -5,9 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_core::Seat;
-use conclave_core::election::Term;
 use conclave_observe::trace::{Record, Trace};
-use conclave_observe::{Ending, LossCause, Side, Time, What};
+use conclave_observe::{Ending, LossCause, Part, Side, Time, What};
 
 /// Every step, line by line: when, who, what happened to it, which rule fired, and what it sent.
 pub fn lines(trace: &Trace) -> impl Iterator<Item = String> {
@@ -88,17 +87,7 @@ fn is_down_from_the_start(trace: &Trace, index: usize) -> bool {
 
 /// Whether a process did this itself; what becomes of its messages is none of its doing.
 fn is_deed(record: &Record) -> bool {
-    matches!(
-        record.event.what,
-        What::Sent { .. }
-            | What::Entered { .. }
-            | What::Left
-            | What::Electing
-            | What::Elected { .. }
-            | What::Vacant
-            | What::Suspected { .. }
-            | What::Trusted { .. }
-    )
+    record.event.what.part() == Part::Deed
 }
 
 /// What a step did.
@@ -109,22 +98,9 @@ fn consequence(trace: &Trace, record: &Record) -> Option<String> {
     };
     match record.event.what {
         What::Sent { to, .. } => Some(format!("{text} to {}", itself(to))),
-        What::Entered { fence } => Some(format!("IN, with fence {fence}")),
-        What::Left => Some("OUT".into()),
-        What::Electing => Some("takes part in the election".into()),
-        What::Elected { leader, term } => {
-            let term = if term == Term::NONE { String::new() } else { format!(" in term {term}") };
-            if leader == record.event.seat {
-                return Some(format!("LEADS{term}"));
-            }
-            Some(format!("elected: {}{term}", trace.id(leader)))
+        What::Told(said) => {
+            Some((said.word.step)(&said, record.event.seat, &|seat| trace.id(seat)))
         }
-        What::Vacant => Some("knows no leader".into()),
-        What::Read { version, value } => Some(format!("read {value}, as of version {version}")),
-        What::Wrote { version } => Some(format!("written, as version {version}")),
-        What::Refused => Some("refused".into()),
-        What::Suspected { whom } => Some(format!("SUSPECTS {}", trace.id(whom))),
-        What::Trusted { whom } => Some(format!("trusts {} again", trace.id(whom))),
         What::Lost { to, cause, message } => {
             let why = match cause {
                 LossCause::Network => "the network loses it",
@@ -133,7 +109,7 @@ fn consequence(trace: &Trace, record: &Record) -> Option<String> {
             };
             Some(format!(
                 "message {} from {} to {} is lost: {why}",
-                message.0,
+                message.count(),
                 trace.id(record.event.seat),
                 trace.id(to)
             ))
@@ -149,8 +125,7 @@ fn consequence(trace: &Trace, record: &Record) -> Option<String> {
 fn cause(trace: &Trace, record: &Record) -> String {
     let text = record.text.as_deref().unwrap_or("a message");
     match record.event.what {
-        What::Requested => "wants in".into(),
-        What::Leaving => "wants out".into(),
+        What::Asked(said) => (said.word.step)(&said, record.event.seat, &|seat| trace.id(seat)),
         What::Received { from, .. } if from == record.event.seat => {
             format!("receives {text} from itself")
         }
@@ -159,9 +134,6 @@ fn cause(trace: &Trace, record: &Record) -> String {
         What::Crashed => "CRASHES".into(),
         What::Returned => "RETURNS, without its memory".into(),
         What::Replaced => "is REPLACED by another process of the same name".into(),
-        What::Called => "calls an election".into(),
-        What::Reading => "is asked to read".into(),
-        What::Writing { value } => format!("is asked to write {value}"),
         What::Paused => "PAUSES".into(),
         What::Resumed => "RESUMES".into(),
         What::Cut { side, .. } => {
@@ -170,19 +142,9 @@ fn cause(trace: &Trace, record: &Record) -> String {
         }
         What::Healed { .. } => "is no longer cut off".into(),
         What::WaitsFor { whom } => format!("waits for {}", trace.id(whom)),
-        What::Sent { .. }
-        | What::Entered { .. }
-        | What::Left
-        | What::Electing
-        | What::Elected { .. }
-        | What::Vacant
-        | What::Read { .. }
-        | What::Wrote { .. }
-        | What::Refused
-        | What::Suspected { .. }
-        | What::Trusted { .. }
-        | What::Lost { .. }
-        | What::Duplicated { .. } => String::new(),
+        What::Told(_) | What::Sent { .. } | What::Lost { .. } | What::Duplicated { .. } => {
+            String::new()
+        }
     }
 }
 

@@ -2,19 +2,26 @@
 
 use alloc::vec::Vec;
 
+use conclave_algorithms::catalogue::Entry;
 use conclave_check::system::{Calls, Client, Enters, Listens};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{Locks, Opening};
-use conclave_core::{Family, Seat, View};
-use conclave_observe::{Askable, Observable};
+use conclave_core::{Seat, View};
+use conclave_observe::{Spoken, Vocabulary};
 use conclave_sim::{Application, Call, DetectorApplication, ElectionApplication, MutexApplication};
 
 use crate::plan::Plan;
 use crate::search::SearchPlan;
 
+/// What is seen, said and judged of an algorithm's family.
+pub fn vocabulary(entry: &Entry) -> &'static Vocabulary {
+    let known = conclave_observe::family::ALL.iter().find(|it| it.family == entry.family);
+    known.copied().unwrap_or(Locks::VOCABULARY)
+}
+
 /// A family that can be run, searched and taken again.
-pub trait Playable: Family<Command: Askable, Notice: Observable> + Sized {
+pub trait Playable: Spoken {
     /// Who uses it in a run.
     type Application: Application<Self>;
     /// Who uses it in a search.

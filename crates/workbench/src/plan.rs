@@ -12,7 +12,10 @@ use conclave_algorithms::catalogue::{
 };
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
-use conclave_core::{Portable, ProcessId, Promises, Protocol, View};
+use conclave_core::detector::Detectors;
+use conclave_core::election::Elections;
+use conclave_core::mutex::{Locks, ORDERING};
+use conclave_core::{Family, Portable, ProcessId, Protocol, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
@@ -20,7 +23,7 @@ use conclave_sim::{
     ReplayError, Setup, Workload, replay, simulate,
 };
 
-use crate::family::Playable;
+use crate::family::{self, Playable};
 
 /// All that decides a run. The same plan gives the same run, byte for byte.
 #[derive(Clone, Debug)]
@@ -124,7 +127,7 @@ impl Plan {
 
     /// The first that is up calls an election, if that is what it is about.
     pub fn default_calls(&self) -> Vec<(ProcessId, Time)> {
-        if !matches!(self.entry.promises, Promises::Election { .. }) {
+        if !self.entry.is_of::<Elections>() {
             return Vec::new();
         }
         let is_up = |id: &&ProcessId| !self.faults.dead.contains(id);
@@ -134,9 +137,9 @@ impl Plan {
     /// Until all that is to go wrong has, and there was time to notice it.
     pub fn default_until(&self) -> Time {
         let last = self.faults.last_moment();
-        let noticing = match self.entry.promises {
-            Promises::Detector => 20 * self.timing.beat() + 2 * self.timing.bound,
-            Promises::Election { .. } if last > Time::ZERO => self.noticing(),
+        let noticing = match self.entry.family {
+            Detectors::NAME => 20 * self.timing.beat() + 2 * self.timing.bound,
+            Elections::NAME if last > Time::ZERO => self.noticing(),
             _ => Duration::ZERO,
         };
         last + Time::of(noticing)
@@ -157,6 +160,11 @@ impl Plan {
         by_timer.max().unwrap_or_default()
     }
 
+    /// Whether requests are to be granted in the order in which they happened.
+    pub fn promises_order(&self) -> bool {
+        self.entry.is_of::<Locks>() && self.entry.promises.keeps(ORDERING)
+    }
+
     /// A thousand delays for each process.
     pub fn default_patience(&self) -> Time {
         Time(self.network.typical().0.saturating_mul(1_000 * self.clients.len() as u64))
@@ -164,7 +172,7 @@ impl Plan {
 
     /// Ordering is judged by default where that is cheap.
     pub fn default_ordering(&self) -> JudgeOrdering {
-        let is_mutex = matches!(self.entry.promises, Promises::Mutex { .. });
+        let is_mutex = self.entry.is_of::<Locks>();
         if is_mutex && self.clients.len() <= ORDERING_BY_DEFAULT_MAX {
             JudgeOrdering::Yes
         } else {
@@ -175,7 +183,7 @@ impl Plan {
     /// Whether the algorithm gets what it needs, so that its invariants must hold: crashes and
     /// pauses leave them alone, but what is lost, doubled, forgotten or overtaken does not.
     fn is_within_model(&self) -> bool {
-        if !matches!(self.entry.promises, Promises::Mutex { .. }) {
+        if !self.entry.is_of::<Locks>() {
             return true;
         }
         let faults = &self.faults;
@@ -226,7 +234,7 @@ impl Plan {
         if self.order == ChannelOrder::Any {
             say("--no-fifo");
         }
-        if matches!(self.entry.promises, Promises::Mutex { .. }) {
+        if self.entry.is_of::<Locks>() {
             say(&format!("--workload {} --entries {}", self.workload, self.entries));
             if self.hold != Time::DELAY {
                 say(&format!("--hold {}ms", self.hold));
@@ -338,7 +346,8 @@ impl Done {
             network: self.plan.network.to_string(),
             members: self.view.members().to_vec(),
             kinds: self.plan.entry.kinds.iter().copied().map(TraceKind::from).collect(),
-            promises: self.plan.entry.promises.as_judged(),
+            vocabulary: family::vocabulary(self.plan.entry),
+            promises: self.plan.entry.promises,
             options: self.plan.options(),
             repeats_from: None,
             is_stuck: matches!(self.outcome.report.verdict, Verdict::Deadlock | Verdict::Stalled),

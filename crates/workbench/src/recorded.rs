@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use conclave_core::Seat;
+use conclave_core::mutex::ORDERING;
 use conclave_observe::trace::Trace;
 use conclave_observe::{Ending, JudgeOrdering, Report, WaitGraph, What};
 
@@ -21,7 +22,7 @@ pub fn judge_again(trace: &Trace) -> (Report, String) {
     let ending = trace.ending(&judge);
     let diagnosis =
         (ending == Ending::Quiet).then(|| WaitGraph::new(waits(trace)).diagnose(&judge)).flatten();
-    let promises_order = trace.header.promises.ordering();
+    let promises_order = trace.header.promises.keeps(ORDERING);
     let report = judge.finish(ending);
     let id = |seat| trace.id(seat);
     let reason = sentence::judged(&report, promises_order, id)

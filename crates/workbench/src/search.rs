@@ -9,9 +9,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::time::Duration;
 
-use conclave_algorithms::catalogue::{
-    self, Entry, Promises, Seating, SeatingError, Timing, Visitor,
-};
+use conclave_algorithms::catalogue::{self, Entry, Seating, SeatingError, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     Asymmetry, Bounds, Channels, Client, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel,
@@ -19,12 +17,13 @@ use conclave_check::system::{
 use conclave_check::{
     Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Refusal, Verdict,
 };
+use conclave_core::mutex::Locks;
 use conclave_core::{Kind, Phase, Portable, ProcessId, Protocol, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{Observed, Time};
 use conclave_sim::Network;
 
-use crate::family::Playable;
+use crate::family::{self, Playable};
 use crate::plan::Plan;
 
 /// How long a tick is, for what is told to timers: as long as a message takes in the unit network.
@@ -122,7 +121,7 @@ pub const BUDGET: Budget = Budget { states: 1 << 31, bytes: 8 << 30 };
 impl SearchPlan {
     /// With the usual bounds: what an algorithm that needs synchrony needs, the others do without.
     pub fn new(entry: &'static Entry, clients: View) -> Self {
-        let is_lock = matches!(entry.promises, Promises::Mutex { .. });
+        let is_lock = entry.is_of::<Locks>();
         let time = match entry.needs.synchrony {
             true => TimeModel::Sync { bound: 1, tick: TICK },
             false => TimeModel::Async,
@@ -191,7 +190,7 @@ impl SearchPlan {
 
     /// Whether the algorithm gets what it needs, so that its invariants must hold.
     fn is_within_model(&self) -> bool {
-        if !matches!(self.entry.promises, Promises::Mutex { .. }) {
+        if !self.entry.is_of::<Locks>() {
             return true;
         }
         let Faults { returns, losses, duplications, .. } = self.faults;
@@ -280,7 +279,8 @@ impl SearchPlan {
             network,
             members: self.entry.view_of(&self.clients)?.members().to_vec(),
             kinds: self.entry.kinds.iter().copied().map(TraceKind::from).collect(),
-            promises: self.entry.promises.as_judged(),
+            vocabulary: family::vocabulary(self.entry),
+            promises: self.entry.promises,
             options: plan.options(),
             repeats_from: None,
             is_stuck: false,

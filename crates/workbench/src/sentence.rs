@@ -5,8 +5,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_core::{ProcessId, Seat};
+use conclave_observe::family::elections::ElectionPanel;
+use conclave_observe::family::locks::LockPanel;
 use conclave_observe::property::{Detection, LargestId, NoOrder, OneAtATime, Ordering};
-use conclave_observe::{Elections, Ending, Report, Time, Verdict};
+use conclave_observe::{Ending, Report, Time, Verdict};
 
 use crate::plan::Done;
 
@@ -14,7 +16,7 @@ use crate::plan::Done;
 pub fn reason(done: &Done) -> String {
     let id = |seat: Seat| done.view.at(seat);
     let report = &done.outcome.report;
-    if let Some(judged) = judged(report, done.plan.entry.promises.ordering(), id) {
+    if let Some(judged) = judged(report, done.plan.promises_order(), id) {
         return judged;
     }
     if let Some(words) = uncalled(done) {
@@ -34,7 +36,7 @@ pub fn reason(done: &Done) -> String {
 /// Why nobody was elected, if it is that all who were to call had died by then.
 fn uncalled(done: &Done) -> Option<String> {
     let report = &done.outcome.report;
-    let is_over = report.verdict == Verdict::Ok && report.elections.as_ref()?.decisions == 0;
+    let is_over = report.verdict == Verdict::Ok && report.elections()?.decisions == 0;
     let (came, never) = done.calls();
     if !is_over || !came.is_empty() || never.is_empty() {
         return None;
@@ -61,26 +63,13 @@ pub fn judged(
     promises_order: bool,
     id: impl Fn(Seat) -> ProcessId,
 ) -> Option<String> {
-    if let Some(broken) = report.exclusion.broken() {
-        let (entered, inside, at) = (id(broken.entered), id(broken.inside), broken.at);
-        return Some(format!("{entered} entered at {at} ms while {inside} was still in"));
-    }
-    if let Some(fell) = report.fences.broken() {
-        let (who, at, before, got) = (id(fell.seat), fell.at, fell.before, fell.got);
-        return Some(format!("{who} entered at {at} ms with fence {got}, after fence {before}"));
-    }
-    if let Some(first) =
-        report.ordering.as_ref().and_then(Ordering::first).filter(|_| promises_order)
-    {
-        let (granted, passed, at) = (id(first.granted), id(first.passed), first.at);
-        return Some(format!(
-            "{granted} entered at {at} ms before {passed}, whose request had happened before its own"
-        ));
-    }
-    if let Some(broken) = report.elections.as_ref().and_then(|it| election(it, &id)) {
+    if let Some(broken) = report.locks().and_then(|locks| lock(locks, promises_order, &id)) {
         return Some(broken);
     }
-    if let Some(wrong) = report.detection.as_ref().and_then(|it| detection(it, report, &id)) {
+    if let Some(broken) = report.elections().and_then(|it| election(it, &id)) {
+        return Some(broken);
+    }
+    if let Some(wrong) = report.detection().and_then(|it| detection(it, report, &id)) {
         return Some(wrong);
     }
     if let Some(forever) = report.forever.as_ref().filter(|forever| forever.is_anyone()) {
@@ -98,15 +87,35 @@ pub fn judged(
             ),
         });
     }
-    if let Some(starved) = report.waiting.starved() {
+    if let Some(starved) = report.locks().and_then(|locks| locks.waiting.starved()) {
         let (who, times) = (id(starved.seat), counted(starved.overtaken, "time", "times"));
         return Some(format!("{who} was passed {times} by requests made later"));
     }
     None
 }
 
+/// Which promise a lock broke.
+fn lock(locks: &LockPanel, promises_order: bool, id: impl Fn(Seat) -> ProcessId) -> Option<String> {
+    if let Some(broken) = locks.exclusion.broken() {
+        let (entered, inside, at) = (id(broken.entered), id(broken.inside), broken.at);
+        return Some(format!("{entered} entered at {at} ms while {inside} was still in"));
+    }
+    if let Some(fell) = locks.fences.broken() {
+        let (who, at, before, got) = (id(fell.seat), fell.at, fell.before, fell.got);
+        return Some(format!("{who} entered at {at} ms with fence {got}, after fence {before}"));
+    }
+    let first = locks.ordering.as_ref().and_then(Ordering::first);
+    if let Some(first) = first.filter(|_| promises_order) {
+        let (granted, passed, at) = (id(first.granted), id(first.passed), first.at);
+        return Some(format!(
+            "{granted} entered at {at} ms before {passed}, whose request had happened before its own"
+        ));
+    }
+    None
+}
+
 /// Which promise an election broke.
-fn election(elections: &Elections, id: impl Fn(Seat) -> ProcessId) -> Option<String> {
+fn election(elections: &ElectionPanel, id: impl Fn(Seat) -> ProcessId) -> Option<String> {
     if let Some(wrong) = elections.largest.as_ref().and_then(LargestId::broken) {
         let (who, leader, at) = (id(wrong.seat), id(wrong.leader), wrong.at);
         let took = if who == leader {
@@ -173,17 +182,18 @@ fn detection(
 
 /// What there is to say when nothing went wrong, or nobody knows why.
 pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
-    if let Some(elections) = &report.elections {
+    if let Some(elections) = report.elections() {
         return ended_election(report, elections, id);
     }
-    if let Some(detection) = report.detection.as_ref().filter(|_| report.verdict == Verdict::Ok) {
+    if let Some(detection) = report.detection().filter(|_| report.verdict == Verdict::Ok) {
         return match detection.deaths() {
             _ if is_nobody_left(report) => "nobody is left who could notice a death".into(),
             0 => "nobody died, and nobody was suspected".into(),
             _ => "every death was noticed, and nobody else was suspected".into(),
         };
     }
-    let entries = counted(report.delays.entries(), "entry", "entries");
+    let entries =
+        counted(report.locks().map_or(0, |locks| locks.delays.entries()), "entry", "entries");
     match (report.verdict, report.ending) {
         (Verdict::Ok, Ending::Finished) => format!("{entries}, one at a time"),
         (Verdict::Ok, Ending::Rests) => "nothing more has to happen, and nobody waits".into(),
@@ -205,7 +215,7 @@ pub fn is_nobody_left(report: &Report) -> bool {
 
 fn ended_election(
     report: &Report,
-    elections: &Elections,
+    elections: &ElectionPanel,
     id: impl Fn(Seat) -> ProcessId,
 ) -> String {
     let decisions = elections.decisions;
@@ -234,8 +244,7 @@ pub fn cut_off(report: &Report) -> String {
 }
 
 fn still_waiting(report: &Report) -> String {
-    let undecided = report.elections.as_ref().map_or(0, |it| it.deciding.undecided());
-    let count = (report.waiting.count() + undecided) as u64;
+    let count = report.waiting() as u64;
     format!("{count} still {}", plural(count, "waits", "wait"))
 }
 

@@ -201,7 +201,7 @@ impl Sweep {
             plan.limits.patience = Limits::NONE.patience;
             plan.seed = self.seed.wrapping_add(u64::from(run));
             let report = plan.run(&mut |_| {})?.outcome.report;
-            let Some(detection) = &report.detection else { continue };
+            let Some(detection) = report.detection() else { continue };
             let times = &detection.time_to_detect();
             detected += times.count();
             total += times.mean().unwrap_or(0.0) * times.count() as f64;

@@ -64,7 +64,7 @@ pub fn rows(entry: &'static Entry, figures: &[Figure]) -> Vec<Row> {
             });
             rows.len() - 1
         });
-        let nothing = if entry.promises.liveness() { "none" } else { "deadlock" };
+        let nothing = if entry.serves_everybody() { "none" } else { "deadlock" };
         let mark = if figure.holds() { "" } else { " !" };
         let shown = figure.measured.map_or(nothing.into(), number);
         rows[at].figures.push(format!("{shown}{mark}"));

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use conclave_core::mutex::{LIVENESS, Locks};
 use conclave_core::{DuplicateId, Family, Kind, ProcessId, Promises, Seat, View};
 
 use super::{Bounds, Cost, Remark, Setting, Timing, all};
@@ -152,6 +153,11 @@ impl Entry {
     /// Whether it is of that family.
     pub fn is_of<F: Family>(&self) -> bool {
         self.family == F::NAME
+    }
+
+    /// Whether everybody who waits is served.
+    pub fn serves_everybody(&self) -> bool {
+        !self.is_of::<Locks>() || self.promises.keeps(LIVENESS)
     }
 
     /// Everybody who takes part when `clients` ask for the lock.

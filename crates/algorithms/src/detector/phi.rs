@@ -35,7 +35,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use conclave_core::detector::{Detectors, Notice};
-use conclave_core::{Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View};
+use conclave_core::{
+    Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View,
+};
 
 use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting, Timing};
 

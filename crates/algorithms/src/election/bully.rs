@@ -72,9 +72,7 @@ use conclave_core::{
     Arrival, Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View,
 };
 
-use crate::catalogue::{
-    Bounds, Cost, Document, Entry, Measure, Needs, Remark, Setting, Timing,
-};
+use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark, Setting, Timing};
 
 /// What processes say to each other. The sender is the id.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

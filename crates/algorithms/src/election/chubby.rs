@@ -70,8 +70,8 @@ use core::time::Duration;
 
 use conclave_core::election::{self, Command, Elections, Notice, Term, Version};
 use conclave_core::{
-    Arrival, Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming, SeatSet,
-    Start, Symmetry, View,
+    Arrival, Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming,
+    SeatSet, Start, Symmetry, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Setting};

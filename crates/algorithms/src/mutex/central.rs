@@ -37,8 +37,8 @@ use alloc::vec::Vec;
 
 use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Renaming,
-    Start, Symmetry,
+    Effects, Family, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol,
+    Renaming, Start, Symmetry,
 };
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark};

@@ -66,8 +66,8 @@ use alloc::vec::Vec;
 
 use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Arrival, Effects, Family, Input, Kind, KindIndex, Lift, ProcessId, Protocol, SeatSet, Start, View,
-    detector, election,
+    Arrival, Effects, Family, Input, Kind, KindIndex, Lift, ProcessId, Protocol, SeatSet, Start,
+    View, detector, election,
 };
 
 pub use super::census::Epoch;

@@ -32,8 +32,8 @@ use alloc::vec::Vec;
 use conclave_core::clock::{LamportClock, Stamp, Timestamp};
 use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
-    Start, View,
+    Effects, Family, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol,
+    SeatSet, Start, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs};

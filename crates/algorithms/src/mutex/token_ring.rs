@@ -26,7 +26,8 @@ use alloc::vec::Vec;
 
 use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start,
+    Effects, Family, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol,
+    Start,
 };
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark};

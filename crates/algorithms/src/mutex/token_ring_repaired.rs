@@ -59,8 +59,8 @@ use core::time::Duration;
 
 use conclave_core::mutex::{self, Command, Locks, Notice};
 use conclave_core::{
-    Arrival, Effects, Family, Input, Kind, KindIndex, Lift, ProcessId, Protocol, Seat, SeatSet, Start,
-    View, detector,
+    Arrival, Effects, Family, Input, Kind, KindIndex, Lift, ProcessId, Protocol, Seat, SeatSet,
+    Start, View, detector,
 };
 
 use super::census::Census;

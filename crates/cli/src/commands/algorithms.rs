@@ -4,7 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use conclave_algorithms::catalogue::{Entry, all};
-use conclave_core::Promises;
+use conclave_core::Family;
+use conclave_core::detector::Detectors;
+use conclave_core::election::{Elections, LARGEST, ONE_AT_A_TIME, TERMS};
+use conclave_core::mutex::{LIVENESS, Locks, ORDERING};
 use serde_json::{Value, json};
 
 use super::output;
@@ -39,26 +42,28 @@ fn print(out: &mut impl Write) -> std::io::Result<()> {
 }
 
 fn promises(entry: &Entry) -> String {
-    if let Promises::Election { largest, terms, one_at_a_time } = entry.promises {
-        let words = [
-            (largest, "the largest id that is up is elected, and all agree"),
-            (terms, "at most one leader in a term"),
-            (one_at_a_time, "one leads at a time"),
-        ];
-        let kept: Vec<&str> = words.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
-        return kept.join("; ");
+    let keeps = |promise| entry.promises.keeps(promise);
+    match entry.family {
+        Elections::NAME => {
+            let words = [
+                (LARGEST, "the largest id that is up is elected, and all agree"),
+                (TERMS, "at most one leader in a term"),
+                (ONE_AT_A_TIME, "one leads at a time"),
+            ];
+            let kept = words.into_iter().filter(|&(promise, _)| keeps(promise));
+            kept.map(|(_, what)| what).collect::<Vec<_>>().join("; ")
+        }
+        Detectors::NAME => "the dead are suspected, and nobody else is".into(),
+        _ => {
+            let liveness = if keeps(LIVENESS) { "everybody is served" } else { "no more" };
+            let ordering = if keeps(ORDERING) { ", in the order in which they asked" } else { "" };
+            format!("one holder at a time; {liveness}{ordering}")
+        }
     }
-    if entry.promises == Promises::Detector {
-        return "the dead are suspected, and nobody else is".into();
-    }
-    let liveness = if entry.promises.liveness() { "everybody is served" } else { "no more" };
-    let ordering =
-        if entry.promises.ordering() { ", in the order in which they asked" } else { "" };
-    format!("one holder at a time; {liveness}{ordering}")
 }
 
 fn needs(entry: &Entry) -> String {
-    let is_mutex = matches!(entry.promises, Promises::Mutex { .. });
+    let is_mutex = entry.is_of::<Locks>();
     let coordinator = if is_mutex { "a coordinator (process 0)" } else { "a store (process 0)" };
     let needs = [
         (entry.needs.coordinator, coordinator),
@@ -85,26 +90,21 @@ fn costs(entry: &Entry) -> String {
     list.collect::<Vec<_>>().join("; ")
 }
 
-fn kind(entry: &Entry) -> &'static str {
-    match entry.promises {
-        Promises::Mutex { .. } => "mutex",
-        Promises::Election { .. } => "election",
-        Promises::Detector => "detector",
-    }
-}
-
 fn promises_json(entry: &Entry) -> Value {
-    match entry.promises {
-        Promises::Mutex { liveness, ordering } => {
-            json!({ "safety": true, "liveness": liveness, "ordering": ordering })
-        }
-        Promises::Election { largest, terms, one_at_a_time } => json!({
-            "largest_id": largest,
-            "one_per_term": terms,
-            "one_at_a_time": one_at_a_time,
+    let keeps = |promise| entry.promises.keeps(promise);
+    match entry.family {
+        Elections::NAME => json!({
+            "largest_id": keeps(LARGEST),
+            "one_per_term": keeps(TERMS),
+            "one_at_a_time": keeps(ONE_AT_A_TIME),
             "liveness": true,
         }),
-        Promises::Detector => json!({ "completeness": true, "accuracy": true }),
+        Detectors::NAME => json!({ "completeness": true, "accuracy": true }),
+        _ => json!({
+            "safety": true,
+            "liveness": keeps(LIVENESS),
+            "ordering": keeps(ORDERING),
+        }),
     }
 }
 
@@ -118,7 +118,7 @@ fn as_json(entry: &Entry) -> Value {
     json!({
         "name": entry.name,
         "title": entry.title,
-        "kind": kind(entry),
+        "kind": entry.family,
         "summary": entry.summary,
         "citation": entry.citation,
         "promises": promises_json(entry),

@@ -12,10 +12,13 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
-use conclave_algorithms::catalogue::{self, Entry, Promises, Setting};
+use conclave_algorithms::catalogue::{self, Entry, Setting};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{Bounds, Channels, Faults, Flaw, TimeModel};
 use conclave_check::{Fairness, Finding, Limit, Progress as Far, STATES_MAX, Verdict};
+use conclave_core::detector::Detectors;
+use conclave_core::election::{Elections, TERMS};
+use conclave_core::mutex::Locks;
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{Time, Verdict as Judged};
@@ -110,7 +113,7 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
     plan.construction = args.voting_sets.unwrap_or(Construction::Grid);
     voting_sets::check_size(plan.construction, u32::try_from(plan.clients.len())?)?;
     plan.requests = args.requests.unwrap_or(plan.requests);
-    if args.requests.is_some() && entry.promises == Promises::Detector {
+    if args.requests.is_some() && entry.is_of::<Detectors>() {
         bail!("nobody asks a detector for anything; leave --requests out");
     }
     if let Some(askers) = &args.askers {
@@ -118,7 +121,7 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
         if let Some(stranger) = askers.iter().find(|&&id| plan.clients.seat(id).is_none()) {
             bail!("process {stranger} does not take part; --askers are some of those who do");
         }
-        if entry.promises == Promises::Detector {
+        if entry.is_of::<Detectors>() {
             bail!("nobody asks a detector for anything; leave --askers out");
         }
         let is_twice = |place: usize| askers[..place].contains(&askers[place]);
@@ -147,7 +150,7 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
     if returns > crashes {
         bail!("only the dead can come back; give as many --crashes as --returns");
     }
-    if terms.is_some() && !matches!(entry.promises, Promises::Election { terms: true, .. }) {
+    if terms.is_some() && !(entry.is_of::<Elections>() && entry.promises.keeps(TERMS)) {
         bail!("{name} has no terms; leave --terms out, or choose chubby or zookeeper");
     }
     plan.bounds = Bounds { terms, timeouts };
@@ -194,7 +197,7 @@ fn check_unfair(what: Unfair, entry: &Entry, time: TimeModel) -> anyhow::Result<
         Unfair::Timers if entry.settings.is_empty() => {
             bail!("{name} sets no timers; leave --unfair timers out")
         }
-        Unfair::Leaves if !matches!(entry.promises, Promises::Mutex { .. }) => {
+        Unfair::Leaves if !entry.is_of::<Locks>() => {
             bail!("{name} is no lock, and nobody leaves; leave --unfair leaves out")
         }
         Unfair::Ticks if !time.is_sync() => {

@@ -8,7 +8,9 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use conclave_algorithms::catalogue::{self, Entry, Setting};
 use conclave_algorithms::quorum::Construction;
-use conclave_core::{ProcessId, Promises, View};
+use conclave_core::election::Elections;
+use conclave_core::mutex::Locks;
+use conclave_core::{Family, ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{ChannelOrder, FaultPlan, Recording, Scenario, Workload};
@@ -29,8 +31,8 @@ pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let plan = plan_of(args)?;
     check_files(args)?;
-    let progress = match plan.entry.promises {
-        Promises::Mutex { .. } => Progress::new(plan.entries, "entries"),
+    let progress = match plan.entry.family {
+        Locks::NAME => Progress::new(plan.entries, "entries"),
         _ => Progress::new(plan.clients.len() as u64, "decisions"),
     };
     let done = plan.run(&mut |entries| progress.set(entries))?;
@@ -223,9 +225,8 @@ fn check_callers(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
 
 /// Whether every option says something to this algorithm.
 fn check_fit(args: &RunArgs, entry: &Entry) -> anyhow::Result<()> {
-    let Entry { name, promises, .. } = entry;
-    let is_mutex = matches!(promises, Promises::Mutex { .. });
-    let is_election = matches!(promises, Promises::Election { .. });
+    let name = entry.name;
+    let (is_mutex, is_election) = (entry.is_of::<Locks>(), entry.is_of::<Elections>());
     let for_mutex = [
         ("--workload", args.workload.is_some()),
         ("--entries", args.entries.is_some()),
@@ -254,8 +255,7 @@ fn check_fit(args: &RunArgs, entry: &Entry) -> anyhow::Result<()> {
 /// Whether a scenario says all that the algorithm needs, and nothing that it has no use for.
 fn check_asked(entry: &Entry, scenario: &Scenario) -> anyhow::Result<()> {
     let name = entry.name;
-    let is_mutex = matches!(entry.promises, Promises::Mutex { .. });
-    let is_election = matches!(entry.promises, Promises::Election { .. });
+    let (is_mutex, is_election) = (entry.is_of::<Locks>(), entry.is_of::<Elections>());
     let for_mutex = [
         ("request", !scenario.requests.is_empty()),
         ("hold", scenario.hold.is_some()),
@@ -343,8 +343,8 @@ mod tests {
             let mut plan = Plan::new(entry, View::dense(1, 3));
             plan.calls.clear();
             plan.until = Time::delays(500);
-            let elections = plan.run(&mut |_| {}).unwrap().outcome.report.elections;
-            let is_elected = elections.is_some_and(|it| it.decisions > 0);
+            let report = plan.run(&mut |_| {}).unwrap().outcome.report;
+            let is_elected = report.elections().is_some_and(|it| it.decisions > 0);
             assert_eq!(begins_by_itself(entry), is_elected, "{}", entry.name);
         }
     }

@@ -127,6 +127,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     words: &[&REQUESTED, &ENTERED, &LEAVING, &LEFT],
     promises: &["liveness", "ordering"],
     breaches: &[TWO_HOLDERS, FENCE_FELL],
+    at_last: "everybody who waits is served at last",
     judge: |brief| Box::new(LockPanel::new(brief)),
     watch: |_| Box::new(LockMemory::default()),
     summary,

@@ -29,7 +29,7 @@ pub fn work(done: &Done) -> String {
 /// Every figure, by its name.
 pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let report = &done.outcome.report;
-    let Some(detection) = &report.detection else { return Vec::new() };
+    let Some(detection) = report.detection() else { return Vec::new() };
     vec![
         ("detected", detected(done, detection)),
         ("wrong", wrong(done, detection)),
@@ -89,7 +89,7 @@ fn missed(done: &Done, detection: &Detection) -> String {
 /// The same, for programs.
 pub fn fields(done: &Done) -> Value {
     let report = &done.outcome.report;
-    let Some(detection) = &report.detection else { return Value::Null };
+    let Some(detection) = report.detection() else { return Value::Null };
     let unit = Unit::of(done.plan.network);
     json!({
         "time_to_detect": times(&detection.time_to_detect(), unit),

@@ -6,7 +6,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use conclave_core::Seat;
-use conclave_observe::{Elections, Time};
+use conclave_observe::Time;
+use conclave_observe::family::elections::ElectionPanel;
 use serde_json::{Value, json};
 
 use super::{load_line, sent, times};
@@ -29,7 +30,7 @@ pub fn work(done: &Done) -> String {
 /// Every figure, by its name.
 pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let report = &done.outcome.report;
-    let Some(elections) = &report.elections else { return Vec::new() };
+    let Some(elections) = report.elections() else { return Vec::new() };
     let unit = Unit::of(done.plan.network);
     let mut lines = vec![
         ("leader", leader(done, elections)),
@@ -54,7 +55,7 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn leader(done: &Done, elections: &Elections) -> String {
+fn leader(done: &Done, elections: &ElectionPanel) -> String {
     match elections.leader() {
         Some(seat) => match done.outcome.report.crashed[seat.index()] {
             None => done.view.at(seat).to_string(),
@@ -66,7 +67,7 @@ fn leader(done: &Done, elections: &Elections) -> String {
     }
 }
 
-fn turnaround(elections: &Elections, unit: Unit) -> String {
+fn turnaround(elections: &ElectionPanel, unit: Unit) -> String {
     let Some(last) = elections.last_turnaround else {
         return "no election came to its end".into();
     };
@@ -77,7 +78,7 @@ fn turnaround(elections: &Elections, unit: Unit) -> String {
 }
 
 /// Which promise was broken, if one was.
-fn safety(elections: &Elections) -> &'static str {
+fn safety(elections: &ElectionPanel) -> &'static str {
     if elections.largest.as_ref().is_some_and(|it| it.broken().is_some()) {
         "BROKEN: the wrong one was elected"
     } else if elections.agreement.broken().is_some() {
@@ -93,7 +94,7 @@ fn safety(elections: &Elections) -> &'static str {
     }
 }
 
-fn liveness(done: &Done, elections: &Elections) -> String {
+fn liveness(done: &Done, elections: &ElectionPanel) -> String {
     let undecided: Vec<String> =
         elections.deciding.iter().take(10).map(|seat| done.view.at(seat).to_string()).collect();
     match elections.deciding.undecided() {
@@ -108,7 +109,7 @@ fn liveness(done: &Done, elections: &Elections) -> String {
 /// The same, for programs.
 pub fn fields(done: &Done) -> Value {
     let report = &done.outcome.report;
-    let Some(elections) = &report.elections else { return Value::Null };
+    let Some(elections) = report.elections() else { return Value::Null };
     let unit = Unit::of(done.plan.network);
     let id = |seat: Seat| done.view.at(seat).0;
     let count = |time: Time| unit.count(time.0 as f64);

@@ -6,6 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use conclave_core::{Phase, Seat, View};
+use conclave_observe::family::locks::LockPanel;
 use conclave_observe::{Report, Time};
 use serde_json::{Value, json};
 
@@ -17,7 +18,8 @@ use crate::unit::{Unit, number, spread};
 /// Every figure, by its name.
 pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let (report, unit) = (&done.outcome.report, Unit::of(done.plan.network));
-    let throughput = match report.delays.throughput() {
+    let Some(locks) = report.locks() else { return Vec::new() };
+    let throughput = match locks.delays.throughput() {
         Some(rate) => {
             let rate = number(rate);
             let word = if rate == "1" { "entry" } else { "entries" };
@@ -26,18 +28,18 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
         None => "too few entries to tell".into(),
     };
     vec![
-        ("entries", format!("{} in {}", report.delays.entries(), unit.show(report.end))),
+        ("entries", format!("{} in {}", locks.delays.entries(), unit.show(report.end))),
         ("messages", messages(report)),
-        ("client delay", spread(&report.delays.client, unit, "nobody was alone")),
-        ("sync delay", spread(&report.delays.sync, unit, "nobody waited for another to leave")),
-        ("wait", spread(&report.delays.wait, unit, "nobody entered")),
+        ("client delay", spread(&locks.delays.client, unit, "nobody was alone")),
+        ("sync delay", spread(&locks.delays.sync, unit, "nobody waited for another to leave")),
+        ("wait", spread(&locks.delays.wait, unit, "nobody entered")),
         ("throughput", throughput),
         ("load", load_line(report)),
-        ("fairness", fairness(report)),
-        ("safety", safety(report)),
-        ("liveness", liveness(report, &done.view)),
-        ("ordering", ordering(report)),
-        ("fences", fences(report)),
+        ("fairness", fairness(locks)),
+        ("safety", safety(locks)),
+        ("liveness", liveness(locks, &done.view)),
+        ("ordering", ordering(locks)),
+        ("fences", fences(locks)),
     ]
 }
 
@@ -45,6 +47,7 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
 pub fn fields(done: &Done) -> Value {
     let Done { plan, outcome, view, replayed } = done;
     let report = &outcome.report;
+    let Some(locks) = report.locks() else { return Value::Null };
     let unit = Unit::of(plan.network);
     let (enter, leave) = per_entry(report);
     let ids = |seats: &mut dyn Iterator<Item = Seat>| -> Vec<u32> {
@@ -52,31 +55,31 @@ pub fn fields(done: &Done) -> Value {
     };
     json!({
         "workload": replayed.is_none().then(|| plan.workload.to_string()),
-        "entries": report.delays.entries(),
+        "entries": locks.delays.entries(),
         "messages_per_entry": { "enter": enter, "leave": leave },
-        "client_delay": times(&report.delays.client, unit),
-        "leave_delay": times(&report.delays.leave, unit),
-        "sync_delay": times(&report.delays.sync, unit),
-        "wait": times(&report.delays.wait, unit),
-        "throughput": report.delays.throughput().map(|per_delay| match unit {
+        "client_delay": times(&locks.delays.client, unit),
+        "leave_delay": times(&locks.delays.leave, unit),
+        "sync_delay": times(&locks.delays.sync, unit),
+        "wait": times(&locks.delays.wait, unit),
+        "throughput": locks.delays.throughput().map(|per_delay| match unit {
             Unit::Delays => per_delay,
             Unit::Nanoseconds => per_delay / Time::DELAY.0 as f64,
         }),
         "fairness": {
-            "jain": report.fairness.jain(),
-            "overtakes": report.overtakings(),
-            "passed_by_later_requests_max": report.waiting.overtaken_most(),
+            "jain": locks.fairness.jain(),
+            "overtakes": locks.overtakings(),
+            "passed_by_later_requests_max": locks.waiting.overtaken_most(),
         },
-        "safety": if report.exclusion.broken().is_none() { "ok" } else { "violated" },
-        "liveness": if report.waiting.count() == 0 { "ok" } else { report.verdict.name() },
+        "safety": if locks.exclusion.broken().is_none() { "ok" } else { "violated" },
+        "liveness": if locks.waiting.count() == 0 { "ok" } else { report.verdict.name() },
         "processes": processes(done, unit),
-        "waiting": ids(&mut report.waiting.iter()),
-        "ordering": match report.overtakings() {
+        "waiting": ids(&mut locks.waiting.iter()),
+        "ordering": match locks.overtakings() {
             None => "not judged",
             Some(0) => "ok",
             Some(_) => "violated",
         },
-        "fences": if report.fences.broken().is_none() { "ok" } else { "violated" },
+        "fences": if locks.fences.broken().is_none() { "ok" } else { "violated" },
     })
 }
 
@@ -92,15 +95,15 @@ fn messages(report: &Report) -> String {
 }
 
 fn per_entry(report: &Report) -> (Option<f64>, Option<f64>) {
-    let entries = report.delays.entries();
+    let entries = report.locks().map_or(0, |locks| locks.delays.entries());
     let share =
         |phase| (entries > 0).then(|| report.bandwidth.in_phase(phase) as f64 / entries as f64);
     (share(Phase::Enter), share(Phase::Leave))
 }
 
-fn fairness(report: &Report) -> String {
-    let jain = report.fairness.jain().map_or("-".into(), number);
-    let passed = match report.waiting.overtaken_most() {
+fn fairness(locks: &LockPanel) -> String {
+    let jain = locks.fairness.jain().map_or("-".into(), number);
+    let passed = match locks.waiting.overtaken_most() {
         0 => "nobody was passed by a later request".into(),
         most => {
             let requests = counted(most, "later request", "later requests");
@@ -110,17 +113,17 @@ fn fairness(report: &Report) -> String {
     format!("Jain's index {jain}; {passed}")
 }
 
-fn safety(report: &Report) -> String {
-    match report.exclusion.broken() {
+fn safety(locks: &LockPanel) -> String {
+    match locks.exclusion.broken() {
         None => "kept: never two holders".into(),
         Some(_) => "BROKEN: two holders".into(),
     }
 }
 
-fn liveness(report: &Report, view: &View) -> String {
+fn liveness(locks: &LockPanel, view: &View) -> String {
     let waiting: Vec<String> =
-        report.waiting.iter().take(10).map(|seat| view.at(seat).to_string()).collect();
-    match report.waiting.count() {
+        locks.waiting.iter().take(10).map(|seat| view.at(seat).to_string()).collect();
+    match locks.waiting.count() {
         0 => "kept: nobody is left waiting".into(),
         count => {
             let more = if count > 10 { ", ..." } else { "" };
@@ -133,8 +136,8 @@ fn liveness(report: &Report, view: &View) -> String {
     }
 }
 
-fn ordering(report: &Report) -> String {
-    match report.overtakings() {
+fn ordering(locks: &LockPanel) -> String {
+    match locks.overtakings() {
         None => "not judged; ask for it with --ordering".into(),
         Some(0) => "kept: no grant passed a request that had happened before".into(),
         Some(count) => {
@@ -144,8 +147,8 @@ fn ordering(report: &Report) -> String {
     }
 }
 
-fn fences(report: &Report) -> String {
-    match report.fences.broken() {
+fn fences(locks: &LockPanel) -> String {
+    match locks.fences.broken() {
         None => "kept: every entry had a higher one".into(),
         Some(_) => "BROKEN: a fence did not grow".into(),
     }
@@ -154,13 +157,14 @@ fn fences(report: &Report) -> String {
 /// How often each entered, how much it had to do, and how long it waited, line by line.
 pub fn by_process(done: &Done) -> Vec<String> {
     let (report, unit) = (&done.outcome.report, Unit::of(done.plan.network));
+    let Some(locks) = report.locks() else { return Vec::new() };
     let mut lines = vec![format!("  {:>6}  {:>8}  {:>8}  wait", "p", "entries", "handled")];
-    for (index, waits) in report.fairness.waits().iter().enumerate() {
+    for (index, waits) in locks.fairness.waits().iter().enumerate() {
         let (id, handled) = (done.view.at(Seat::at(index)), report.bandwidth.handled()[index]);
         let spread = spread(waits, unit, "-");
         lines.push(format!("  {:>6}  {:>8}  {handled:>8}  {spread}", id.0, waits.count()));
     }
-    let leave = spread(&report.delays.leave, unit, "nobody left");
+    let leave = spread(&locks.delays.leave, unit, "nobody left");
     lines.push(format!("leave keeps the caller: {leave}"));
     lines
 }
@@ -168,7 +172,8 @@ pub fn by_process(done: &Done) -> Vec<String> {
 /// The same, for programs.
 fn processes(done: &Done, unit: Unit) -> Vec<Value> {
     let report = &done.outcome.report;
-    let waits = report.fairness.waits().iter().zip(report.bandwidth.handled());
+    let Some(locks) = report.locks() else { return Vec::new() };
+    let waits = locks.fairness.waits().iter().zip(report.bandwidth.handled());
     let rows = waits.zip(done.view.members()).map(|((wait, handled), id)| {
         let entries = wait.count();
         json!({ "id": id.0, "entries": entries, "handled": handled, "wait": times(wait, unit) })

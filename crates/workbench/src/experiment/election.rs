@@ -155,7 +155,7 @@ impl Lab {
     fn succession(&self) -> Result<Option<Report>, SeatingError> {
         let mut plan = self.plan();
         let at = Time::of(2 * plan.timing.session());
-        let leader = self.called_by(1, false)?.elections.and_then(|it| it.leader());
+        let leader = self.called_by(1, false)?.elections().and_then(|it| it.leader());
         let view = self.entry.view_of(&plan.clients)?;
         let Some(process) = leader.map(|seat| view.at(seat)) else { return Ok(None) };
         plan.faults.crashes = vec![Crash { process, at }];
@@ -179,5 +179,5 @@ fn messages(report: &Report) -> Option<f64> {
 }
 
 fn turnaround(report: &Report) -> Option<f64> {
-    report.elections.as_ref()?.last_turnaround.map(Time::in_delays)
+    report.elections()?.last_turnaround.map(Time::in_delays)
 }

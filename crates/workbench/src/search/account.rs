@@ -8,10 +8,14 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_algorithms::catalogue::{Promises, Setting};
+use conclave_algorithms::catalogue::Setting;
 use conclave_check::system::{Channels, Faults, Flaw, Premise, TimeModel};
 use conclave_check::{Fairness, Limit, Progress, Verdict};
+use conclave_core::Family;
 use conclave_core::View;
+use conclave_core::detector::Detectors;
+use conclave_core::election::{Elections, TERMS};
+use conclave_core::mutex::Locks;
 use conclave_observe::Time;
 use serde_json::{Map, Value, json};
 
@@ -83,7 +87,7 @@ pub fn reason(
                 0 => "after all states were found".into(),
                 many => format!("with {} not looked at", count(many, "state", "states")),
             };
-            let is_endless = matches!(plan.entry.promises, Promises::Election { terms: true, .. });
+            let is_endless = plan.entry.is_of::<Elections>() && plan.entry.promises.keeps(TERMS);
             let hint = match is_endless && plan.is_complete() {
                 true => "; it goes on for ever, so try --safety --terms 3 --timeouts 2",
                 false => "",
@@ -95,7 +99,7 @@ pub fn reason(
 
 /// What would make it happen.
 fn what_to_allow(plan: &SearchPlan, missing: &[Premise]) -> &'static str {
-    let is_detector = plan.entry.promises == Promises::Detector;
+    let is_detector = plan.entry.is_of::<Detectors>();
     match missing {
         [Premise::Served, ..] if is_detector => {
             "let somebody die with --crashes, or ask for no more than --safety"
@@ -147,10 +151,10 @@ fn asked(plan: &SearchPlan, one: &str, more: &str) -> String {
 /// What is bounded, in words.
 fn bounds(plan: &SearchPlan) -> Vec<String> {
     let mut words = Vec::new();
-    match plan.entry.promises {
-        Promises::Mutex { .. } => words.push(asked(plan, "request", "requests")),
-        Promises::Election { .. } => words.push(asked(plan, "call", "calls")),
-        Promises::Detector => {}
+    match plan.entry.family {
+        Locks::NAME => words.push(asked(plan, "request", "requests")),
+        Elections::NAME => words.push(asked(plan, "call", "calls")),
+        _ => {}
     }
     let Faults { crashes, returns, losses, duplications } = plan.faults;
     let faults = [
@@ -342,7 +346,7 @@ pub fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &
         "algorithm": plan.entry.name,
         "n": plan.clients.len(),
         "ids": plan.clients.members().iter().map(|id| id.0).collect::<Vec<_>>(),
-        "requests": (plan.entry.promises != Promises::Detector).then_some(plan.requests),
+        "requests": (!plan.entry.is_of::<Detectors>()).then_some(plan.requests),
         "askers": plan.askers.as_ref().map(|ids| ids.iter().map(|id| id.0).collect::<Vec<_>>()),
         "settings": plan.settings().into_iter().collect::<BTreeMap<_, _>>(),
         "unfair": unfair(plan),

@@ -1,17 +1,16 @@
 //! What an algorithm promises, as what a search can say of it.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_algorithms::catalogue::Promises;
 use conclave_check::system::Flaw;
 use conclave_check::{Finding, Verdict};
-use conclave_observe::Breach;
+use conclave_observe::family::elections::TWO_LEADERS;
 
 use super::SearchPlan;
+use crate::family;
 
 /// What takes clocks that run together.
-pub const ONE_LEADS: &str = "at most one leads at a time";
+pub const ONE_LEADS: &str = TWO_LEADERS.promise;
 
 /// What a search says of one promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,45 +39,18 @@ impl Answer {
 
 /// Every promise of the algorithm, with what is said of it.
 pub fn of(plan: &SearchPlan, finding: &Finding) -> Vec<(&'static str, Answer)> {
-    let at_last = match plan.entry.promises {
-        Promises::Mutex { .. } => "everybody who waits is served at last",
-        Promises::Election { .. } => "everybody who takes part decides at last",
-        Promises::Detector => "everybody who is up suspects the dead at last",
-    };
-    let safety = promised(plan).into_iter().map(|(words, flaw)| {
+    let vocabulary = family::vocabulary(plan.entry);
+    let kept = vocabulary.breaches.iter().filter(|it| it.is_judged(plan.entry.promises));
+    let kept = kept.map(|&breach| {
         // Leases are kept by clocks, and without time there are none.
-        let is_asked = flaw != Flaw::Breach(Breach::TwoLeaders) || plan.time.is_sync();
-        (words, if is_asked { safety(finding, flaw) } else { Answer::NotAsked })
+        let is_asked = !breach.needs_time || plan.time.is_sync();
+        let answer =
+            if is_asked { safety(finding, Flaw::Breach(breach)) } else { Answer::NotAsked };
+        (breach.promise, answer)
     });
-    safety.chain([(at_last, liveness(plan, finding))]).collect()
-}
-
-fn promised(plan: &SearchPlan) -> Vec<(&'static str, Flaw)> {
-    let mut all = match plan.entry.promises {
-        Promises::Mutex { .. } => vec![
-            ("at most one is in", Flaw::Breach(Breach::TwoHolders)),
-            ("every entry has a higher fence", Flaw::Breach(Breach::FenceFell)),
-        ],
-        Promises::Election { largest, terms, one_at_a_time } => {
-            let mut all = Vec::new();
-            if largest {
-                all.push(("the largest that is up is elected", Flaw::Breach(Breach::WrongLeader)));
-                all.push(("all agree in the end", Flaw::Breach(Breach::Disagreement)));
-            }
-            if terms {
-                all.push(("at most one leads in a term", Flaw::Breach(Breach::TwoInATerm)));
-            }
-            if one_at_a_time {
-                all.push((ONE_LEADS, Flaw::Breach(Breach::TwoLeaders)));
-            }
-            all
-        }
-        Promises::Detector => {
-            vec![("nobody who is up is suspected", Flaw::Breach(Breach::WrongSuspicion))]
-        }
-    };
-    all.push(("no deadlock", Flaw::Deadlock));
-    all
+    let deadlock = ("no deadlock", safety(finding, Flaw::Deadlock));
+    let at_last = (vocabulary.at_last, liveness(plan, finding));
+    kept.chain([deadlock, at_last]).collect()
 }
 
 fn safety(finding: &Finding, of: Flaw) -> Answer {

@@ -29,8 +29,8 @@ use alloc::vec::Vec;
 
 use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Family, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, SeatSet,
-    Start, View,
+    Effects, Family, Fence, HighestFence, Input, Kind, KindIndex, NoWord, ProcessId, Protocol,
+    SeatSet, Start, View,
 };
 
 use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};

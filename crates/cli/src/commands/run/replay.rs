@@ -8,8 +8,9 @@ use clap::Parser;
 use conclave_algorithms::catalogue::{self, Entry, SERVER, Setting};
 use conclave_core::ProcessId;
 use conclave_core::clock::Timestamp;
-use conclave_observe::trace::{Header, Trace, json};
-use conclave_observe::{JudgeOrdering, What};
+use conclave_observe::JudgeOrdering;
+use conclave_observe::family::elections::Seen;
+use conclave_observe::trace::{Header, Record, Trace, json};
 use conclave_workbench::plan::{Plan, UNTIMED};
 
 use super::super::output;
@@ -64,11 +65,12 @@ pub fn plan_of_trace(trace: &Trace) -> anyhow::Result<Plan> {
     if plan.entry.view_of(&plan.clients)?.members() != header.members {
         bail!("line 1: `members` of {} begin with {SERVER}", entry.name);
     }
-    if header.promises != entry.promises.as_judged() {
+    if header.vocabulary.family != entry.family || header.promises != entry.promises {
         bail!("line 1: {} promises something else", entry.name);
     }
     // What the application did is what the trace says that it did.
-    let calls = trace.records.iter().filter(|record| record.event.what == What::Called);
+    let is_call = |record: &&Record| Seen::of(record.event.what) == Seen::Called;
+    let calls = trace.records.iter().filter(is_call);
     plan.calls = calls.map(|record| (trace.id(record.event.seat), record.event.at)).collect();
     plan.until = trace.records.last().map(|record| record.event.at).unwrap_or_default();
     Ok(plan)
