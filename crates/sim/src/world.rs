@@ -92,6 +92,8 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     wants_quiet: bool,
     /// Whether an application was told something that the judge may have had enough of.
     has_news: bool,
+    /// Whether the step that was taken last went on by what a process said to itself.
+    took_own: bool,
     /// Whether the rules that fire belong to the event that was recorded last.
     is_explained: bool,
 }
@@ -225,6 +227,11 @@ where
                 self.around.calls_in_flight -= u64::from(is_call(&flight.message));
                 self.arrive(flight);
             }
+        }
+        // What a process settles with itself alone may end an election: that it is over is seen only
+        // when all is quiet, and belongs to the run.
+        if core::mem::take(&mut self.around.took_own) {
+            return None;
         }
         let has_news = core::mem::take(&mut self.around.has_news);
         (has_news && self.around.watch.judge.has_seen_enough()).then_some(Ending::Stopped)
@@ -442,6 +449,7 @@ where
             wants_quiet: judge.wants_quiet(),
             watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
             has_news: false,
+            took_own: false,
             is_explained: false,
         }
     }
@@ -630,6 +638,7 @@ where
     #[inline(never)]
     fn take_own(&mut self, message: &P::Message) {
         let Some(id) = self.own.pop_front() else { return };
+        self.took_own = true;
         let (from, kind) = (self.seat, message.kind());
         let text = || Some(format!("{message:?}"));
         self.watch.event_with(from, What::Received { message: id, from, kind }, text);
