@@ -104,9 +104,6 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
         (None, n) => View::dense(1, n.unwrap_or(3)),
     };
     let mut plan = SearchPlan::new(entry, clients);
-    if entry.settings.contains(&Setting::Phi) {
-        bail!("{name} keeps readings of its clock, and a search has none; simulate it instead");
-    }
     if args.voting_sets.is_some() && !entry.needs.voting_sets {
         bail!("{name} uses no voting sets; leave --voting-sets out, or choose maekawa");
     }
@@ -225,10 +222,7 @@ fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Du
 }
 
 fn reads_clock(name: &str) -> anyhow::Error {
-    anyhow!(
-        "{name} reads its clock, and a search has none to show: it can be simulated (`conclave run \
-         {name}`), not searched"
-    )
+    anyhow!("{name} keeps readings of its clock, and a search has none; simulate it instead")
 }
 
 /// Why states cannot be told apart up to names only, and what would be right.
