@@ -104,9 +104,6 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
         (None, n) => View::dense(1, n.unwrap_or(3)),
     };
     let mut plan = SearchPlan::new(entry, clients);
-    if entry.settings.contains(&Setting::Phi) {
-        bail!("{name} keeps readings of its clock, and a search has none; simulate it instead");
-    }
     if args.voting_sets.is_some() && !entry.needs.voting_sets {
         bail!("{name} uses no voting sets; leave --voting-sets out, or choose maekawa");
     }
