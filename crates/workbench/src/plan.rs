@@ -8,14 +8,14 @@ use core::fmt::Write;
 use core::time::Duration;
 
 use conclave_algorithms::catalogue::{
-    self, Entry, Seating, SeatingError, Setting, Timing, Visitor,
+    self, Entry, Listed, Seating, SeatingError, Setting, Timing, Visitor,
 };
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{Locks, ORDERING};
-use conclave_core::{Family, Portable, ProcessId, Protocol, View};
+use conclave_core::{Family, ProcessId, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
@@ -394,7 +394,7 @@ impl<F: Playable> Visitor<F> for Run<'_> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Outcome
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         let Self { plan, view, progress } = self;
         let setup = Setup::<P> {
@@ -429,7 +429,7 @@ impl<F: Playable> Visitor<F> for Again<'_> {
 
     fn visit<P>(self, _: &'static Entry, configs: Vec<P::Config>) -> Self::Output
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         let clocks = match &*self.trace.header.network {
             UNTIMED => Clocks::Absent,

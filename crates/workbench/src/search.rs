@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, Seating, SeatingError, Timing, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     Asymmetry, Bounds, Channels, Client, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel,
@@ -18,7 +18,7 @@ use conclave_check::{
     Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Refusal, Verdict,
 };
 use conclave_core::mutex::Locks;
-use conclave_core::{Kind, Phase, Portable, ProcessId, Protocol, Seat, View};
+use conclave_core::{Kind, Phase, ProcessId, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{Observed, Time};
 use conclave_sim::Network;
@@ -363,7 +363,7 @@ impl<F: Playable, V: OfSetup> Visitor<F> for Visit<'_, V> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> V::Output
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         let plan = self.plan;
         let interchangeable =
