@@ -4,11 +4,12 @@
 //! Both are given the same random plans, and all that they show is compared: exit code, messages,
 //! every event of the trace, every figure of the report. `dice.rs` and `plan.rs` make the plans,
 //! `outcome.rs` carries one out and compares what came of it, `trace.rs` compares the events,
-//! `tally.rs` counts.
+//! `tally.rs` counts, `searches.rs` compares the model checker's tables.
 
 mod dice;
 mod outcome;
 mod plan;
+mod searches;
 mod tally;
 mod trace;
 
@@ -64,6 +65,11 @@ pub fn runs(root: &Path, old: &str, new: &str, seeds: &str) -> anyhow::Result<()
         bail!("{} of {} plans differ", total.differences, total.plans);
     }
     Ok(())
+}
+
+/// Runs the model checker's quick searches with both builds, and fails if they find anything else.
+pub fn searches(old: &str, new: &str) -> anyhow::Result<()> {
+    searches::compare(&find(old)?, &find(new)?)
 }
 
 /// The program's full path, as workers have folders of their own.

@@ -21,7 +21,8 @@ const USAGE: &str = "usage: cargo xtask TASK
   fuzz [SECONDS] fuzz every parser for so long (30)
   bench          the benchmarks
   compare OLD NEW [SEEDS]     whether two builds of conclave run the same random plans alike, SEEDS
-                              of each algorithm (1000)";
+                              of each algorithm (1000)
+  compare --searches OLD NEW  whether their quick searches find the same";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz("30"),
         ["fuzz", seconds] => fuzz(seconds),
         ["bench"] => bench(),
+        ["compare", "--searches", old, new] => compare::searches(old, new),
         ["compare", old, new] => compare::runs(&root(), old, new, "1000"),
         ["compare", old, new, seeds] => compare::runs(&root(), old, new, seeds),
         _ => Err(anyhow::anyhow!("{USAGE}")),
