@@ -1,6 +1,7 @@
 //! The one task runner: `cargo xtask verify` is the whole gate and never writes, `cargo xtask fix`
 //! is the one that does.
 
+mod compare;
 mod layers;
 mod servers;
 mod tidy;
@@ -18,7 +19,10 @@ const USAGE: &str = "usage: cargo xtask TASK
   servers        get the servers that some tests need, below target/servers
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
   fuzz [SECONDS] fuzz every parser for so long (30)
-  bench          the benchmarks";
+  bench          the benchmarks
+  compare OLD NEW [SEEDS]     whether two builds of conclave run the same random plans alike, SEEDS
+                              of each algorithm (1000)
+  compare --searches OLD NEW  whether their quick searches find the same";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +36,9 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz("30"),
         ["fuzz", seconds] => fuzz(seconds),
         ["bench"] => bench(),
+        ["compare", "--searches", old, new] => compare::searches(old, new),
+        ["compare", old, new] => compare::runs(&root(), old, new, "1000"),
+        ["compare", old, new, seeds] => compare::runs(&root(), old, new, seeds),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };
     match done {
