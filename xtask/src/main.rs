@@ -5,6 +5,7 @@ mod compare;
 mod layers;
 mod servers;
 mod tidy;
+mod wasm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,9 @@ const USAGE: &str = "usage: cargo xtask TASK
   bench          the benchmarks
   compare OLD NEW [SEEDS]     whether two builds of conclave run the same random plans alike, SEEDS
                               of each algorithm (1000)
-  compare --searches OLD NEW  whether their quick searches find the same";
+  compare --searches OLD NEW  whether their quick searches find the same
+  wasm           build the pure crates as WebAssembly, run them in node, compare with native
+  wasm toolchain get what that takes from Debian's packages, below target/wasm-toolchain";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +42,8 @@ fn main() -> ExitCode {
         ["compare", "--searches", old, new] => compare::searches(old, new),
         ["compare", old, new] => compare::runs(&root(), old, new, "1000"),
         ["compare", old, new, seeds] => compare::runs(&root(), old, new, seeds),
+        ["wasm"] => wasm::check(&root()),
+        ["wasm", "toolchain"] => wasm::get_toolchain(&root()),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };
     match done {
