@@ -1,6 +1,7 @@
 //! What to search of an algorithm, and the search itself.
 
 pub mod account;
+pub mod draft;
 pub mod properties;
 
 use alloc::format;
@@ -257,7 +258,7 @@ impl SearchPlan {
     }
 
     /// What the processes are told, as a run would tell them.
-    fn told(&self) -> Plan {
+    pub(crate) fn told(&self) -> Plan {
         let mut plan = Plan::new(self.entry, self.clients.clone());
         plan.construction = self.construction;
         plan.timing = self.timing;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use conclave_algorithms::catalogue::{Entry, all};
 use conclave_core::Promises;
+use conclave_workbench::setting::timers_of;
 use serde_json::{Value, json};
 
 use super::output;
@@ -27,8 +28,7 @@ fn print(out: &mut impl Write) -> std::io::Result<()> {
         writeln!(out, "    needs     {}", needs(entry))?;
         writeln!(out, "    messages  {}", kinds(entry))?;
         if !entry.settings.is_empty() {
-            let options: Vec<_> = entry.settings.iter().map(|it| it.option()).collect();
-            writeln!(out, "    options   {}", options.join(", "))?;
+            writeln!(out, "    options   {}", timers_of(entry).join(", "))?;
         }
         writeln!(out, "    costs     {}", costs(entry))?;
         writeln!(out, "    crash     {}", entry.crash)?;
@@ -122,7 +122,7 @@ fn as_json(entry: &Entry) -> Value {
         "summary": entry.summary,
         "citation": entry.citation,
         "promises": promises_json(entry),
-        "options": entry.settings.iter().map(|it| it.option()).collect::<Vec<_>>(),
+        "options": timers_of(entry),
         "needs": {
             "coordinator": entry.needs.coordinator,
             "voting_sets": entry.needs.voting_sets,
