@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use conclave_check::system::{Bounds, Channels, Enters, Faults, Flaw, Setup, TimeModel};
 use conclave_check::{Budget, Fairness, Options, Verdict, check};
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, ProcessId, Promises, Protocol, Seat, Start,
-    View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol, Seat,
+    Start, View,
 };
 
 const SILENCE: Duration = Duration::from_millis(2);
@@ -34,14 +34,14 @@ impl Message for Ping {
 }
 
 impl Protocol for Patient {
+    type Family = Locks;
     type Config = bool;
-    type Command = Command;
     type Message = Ping;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, bool>, out: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
         let other = ProcessId(3 - start.me.0);
         if start.me == ProcessId(1) {
             out.send(other, Ping);
@@ -67,7 +67,7 @@ impl Protocol for Patient {
                 self.waits = false;
                 out.notify(Notice::Entered { fence: Fence(1) });
             }
-            Input::Detector(_) => {}
+            Input::Reading(_) => {}
         }
     }
 }
@@ -76,9 +76,9 @@ fn found(starts_anew: bool, time: TimeModel, tells_renewals: bool) -> Verdict {
     let view = View::dense(1, 2);
     let setup = Setup::<Patient, _> {
         view: &view,
-        config: &starts_anew,
+        configs: &[starts_anew; 2],
         promises: Promises::Mutex { liveness: true, ordering: false },
-        holder: None,
+        openings: &[],
         client: Enters { clients: vec![Seat(0)], requests: 1, holder: None },
         channels: Channels::Fifo,
         time,

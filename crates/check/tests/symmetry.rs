@@ -6,11 +6,11 @@ use std::time::Duration;
 use conclave_check::system::{
     Asymmetry, Bounds, Channels, Enters, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel,
 };
-use conclave_check::{Budget, Fairness, Finding, Options, check};
-use conclave_core::mutex::{Command, Notice};
+use conclave_check::{Budget, Fairness, Finding, Options, Refusal, check};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, ProcessId, Promises, Protocol, Renaming, Seat,
-    Start, View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol,
+    Renaming, Seat, Start, Symmetry, View,
 };
 
 const SERVER: ProcessId = ProcessId(0);
@@ -57,27 +57,17 @@ impl Message for Word {
     fn kind(&self) -> KindIndex {
         0
     }
-
-    fn renamed(&self, names: &Renaming) -> Self {
-        let id = |id, forgets| if forgets == Forgets::Message { id } else { names.id(id) };
-        match *self {
-            Word::Request(who, it) => Word::Request(id(who, it), it),
-            Word::Grant(who, fence, it) => Word::Grant(id(who, it), fence, it),
-            Word::Release(who, fence, it) => Word::Release(id(who, it), fence, it),
-            Word::Reminder => Word::Reminder,
-        }
-    }
 }
 
 impl Protocol for Desk {
+    type Family = Locks;
     type Config = Forgets;
-    type Command = Command;
     type Message = Word;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = (Option<ProcessId>, Forgets);
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Forgets, Self::Stored>, _: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         let holder = start.stored.and_then(|stored| stored.0);
         let (queue, fence) = (Vec::new(), Fence::default());
         Self { me: start.me, forgets: *start.config, holder, queue, fence }
@@ -110,25 +100,48 @@ impl Protocol for Desk {
         }
     }
 
-    fn renamed(&self, names: &Renaming) -> Option<Self> {
-        let mut renamed = self.clone();
-        if self.forgets != Forgets::Me {
-            renamed.me = names.id(self.me);
+    fn symmetry() -> Option<&'static dyn Symmetry<Self>> {
+        Some(&Forgetfully)
+    }
+}
+
+/// Renames all but what it is told to forget.
+struct Forgetfully;
+
+impl Symmetry<Desk> for Forgetfully {
+    fn process(&self, desk: &Desk, names: &Renaming) -> Desk {
+        let mut renamed = desk.clone();
+        if desk.forgets != Forgets::Me {
+            renamed.me = names.id(desk.me);
         }
-        if self.forgets != Forgets::Holder {
-            renamed.holder = self.holder.map(|id| names.id(id));
+        if desk.forgets != Forgets::Holder {
+            renamed.holder = desk.holder.map(|id| names.id(id));
         }
-        if self.forgets != Forgets::Queue {
-            renamed.queue = self.queue.iter().map(|&id| names.id(id)).collect();
+        if desk.forgets != Forgets::Queue {
+            renamed.queue = desk.queue.iter().map(|&id| names.id(id)).collect();
         }
-        Some(renamed)
+        renamed
     }
 
-    fn renamed_timer((who, forgets): Timer, names: &Renaming) -> Timer {
+    fn message(&self, word: &Word, names: &Renaming) -> Word {
+        let id = |id, forgets| if forgets == Forgets::Message { id } else { names.id(id) };
+        match *word {
+            Word::Request(who, it) => Word::Request(id(who, it), it),
+            Word::Grant(who, fence, it) => Word::Grant(id(who, it), fence, it),
+            Word::Release(who, fence, it) => Word::Release(id(who, it), fence, it),
+            Word::Reminder => Word::Reminder,
+        }
+    }
+
+    fn timer(&self, (who, forgets): Timer, names: &Renaming) -> Timer {
         (if forgets { who } else { names.id(who) }, forgets)
     }
 
-    fn renamed_stored(&(who, forgets): &Self::Stored, names: &Renaming) -> Self::Stored {
+    fn stored(
+        &self,
+        &(who, forgets): &(Option<ProcessId>, Forgets),
+        names: &Renaming,
+    ) -> (Option<ProcessId>, Forgets) {
         let keeps = forgets == Forgets::Stored;
         (if keeps { who } else { who.map(|id| names.id(id)) }, forgets)
     }
@@ -146,14 +159,15 @@ impl Desk {
     }
 }
 
-fn search(forgets: Forgets, n: u32, is_reduced: bool) -> Result<Finding, Asymmetry> {
+fn search(forgets: Forgets, n: u32, is_reduced: bool) -> Result<Finding, Refusal> {
     let view = View::dense(0, n + 1);
+    let configs = vec![forgets; view.len()];
     let clients: Vec<Seat> = (1..view.len()).map(Seat::at).collect();
     let setup = Setup::<Desk, _> {
         view: &view,
-        config: &forgets,
+        configs: &configs,
         promises: Promises::Mutex { liveness: true, ordering: false },
-        holder: None,
+        openings: &[],
         tells_renewals: false,
         passes_over_stalls: false,
         crash_loses: false,
@@ -192,13 +206,13 @@ fn names_in_states_messages_timers_and_stores_are_renamed_alike() {
 fn whatever_a_renaming_forgets_ends_the_search() {
     use Forgets::{Holder, Me, Message, Queue, Stored, Timer};
     for forgets in [Holder, Queue, Message, Timer, Stored] {
-        assert_eq!(search(forgets, 3, true).unwrap_err(), Asymmetry::Rule, "{forgets:?}");
+        assert_eq!(search(forgets, 3, true).unwrap_err(), Asymmetry::Rule.into(), "{forgets:?}");
     }
-    assert_eq!(search(Me, 3, true).unwrap_err(), Asymmetry::Start);
+    assert_eq!(search(Me, 3, true).unwrap_err(), Asymmetry::Start.into());
 }
 
 #[test]
 fn too_many_renamings_are_refused() {
     let most = u32::try_from(INTERCHANGEABLE_MAX).unwrap();
-    assert_eq!(search(Forgets::Nothing, most + 1, true).unwrap_err(), Asymmetry::TooMany);
+    assert_eq!(search(Forgets::Nothing, most + 1, true).unwrap_err(), Asymmetry::TooMany.into());
 }

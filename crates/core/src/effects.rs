@@ -115,11 +115,15 @@ impl<P: Protocol> Effects<P> {
         if let (Some(rules), Some(more)) = (&mut self.rules, &mut part.rules) {
             rules.append(more);
         }
+        // Whether a copy of the multicast that is under way was sent on.
+        let mut is_begun = false;
         for effect in part.list.drain(..) {
             match effect {
                 Effect::Send { to, message, continues } => {
+                    is_begun &= continues;
                     if let Some((to, message)) = (how.send)(to, message) {
-                        self.list.push_back(Effect::Send { to, message, continues });
+                        self.list.push_back(Effect::Send { to, message, continues: is_begun });
+                        is_begun = true;
                     }
                 }
                 Effect::Notify(notice) => (how.notice)(notice, self),
@@ -234,5 +238,157 @@ impl<P: Protocol> Effects<P> {
 impl<P: Protocol> Default for Effects<P> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::{Family, Input, Kind, KindIndex, Message, NoWord, Start};
+
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Word(u32);
+
+    impl Message for Word {
+        const KINDS: &'static [Kind] = &[Kind::enter("word")];
+
+        fn kind(&self) -> KindIndex {
+            0
+        }
+    }
+
+    /// A family whose notices are of this type.
+    enum Tells<N> {
+        #[expect(dead_code, reason = "a family has no values")]
+        Never(N),
+    }
+
+    impl<N> Family for Tells<N>
+    where
+        N: Clone + core::fmt::Debug + Eq + core::hash::Hash + Send + Sync + 'static,
+    {
+        type Command = ();
+        type Notice = N;
+        type Opening = ();
+    }
+
+    macro_rules! protocol {
+        ($name:ident, $timer:ty, $stored:ty, $notice:ty) => {
+            #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+            struct $name;
+
+            impl Protocol for $name {
+                type Family = Tells<$notice>;
+                type Config = ();
+                type Message = Word;
+                type Timer = $timer;
+                type Stored = $stored;
+                type Word = NoWord;
+
+                fn start(_: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
+                    Self
+                }
+
+                fn on(&mut self, _: Input<Self>, _: &mut Effects<Self>) {}
+            }
+        };
+    }
+
+    protocol!(Part, char, u8, &'static str);
+    protocol!(Whole, (char, bool), u32, usize);
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Words are ten more, to whom is one more, but 9 is nobody; what is kept is kept if it is even;
+    /// what is told is passed on by its length, after a word to 1.
+    fn lift(part: &mut Effects<Part>, out: &mut Effects<Whole>) {
+        let how = Lift {
+            send: |to: ProcessId, Word(it)| {
+                (to.0 != 9).then_some((ProcessId(to.0 + 1), Word(it + 10)))
+            },
+            timer: |timer| (timer, true),
+            stored: |stored: u8| stored.is_multiple_of(2).then_some(u32::from(stored)),
+            notice: |notice: &str, out: &mut Effects<Whole>| {
+                out.send(ProcessId(1), Word(0));
+                out.notify(notice.len());
+            },
+        };
+        out.lift(part, how);
+    }
+
+    fn lifted(fill: impl FnOnce(&mut Effects<Part>)) -> Vec<Effect<Whole>> {
+        let mut out = Effects::new();
+        let mut part = out.inner();
+        fill(&mut part);
+        lift(&mut part, &mut out);
+        assert!(part.is_empty(), "nothing is done twice");
+        out.drain().collect()
+    }
+
+    fn send(to: u32, word: u32, continues: bool) -> Effect<Whole> {
+        Effect::Send { to: ProcessId(to), message: Word(word), continues }
+    }
+
+    #[test]
+    fn a_part_speaks_through_the_whole_in_its_words_and_in_its_order() {
+        let effects = lifted(|part| {
+            part.persist(4);
+            part.send(ProcessId(1), Word(1));
+            part.notify("three");
+            part.set_timer('a', MS);
+            part.set_timer_within('b', MS..=2 * MS);
+            part.set_deadline('c', 3 * MS);
+            part.cancel_timer('a');
+        });
+        let set = |timer, due| Effect::SetTimer { timer: (timer, true), due };
+        let expected = vec![
+            Effect::Persist(4),
+            send(2, 11, false),
+            send(1, 0, false),
+            Effect::Notify(5),
+            set('a', Due::at(MS)),
+            set('b', Due::Within { after: MS, at_most: 2 * MS }),
+            set('c', Due::Deadline(3 * MS)),
+            Effect::CancelTimer(('a', true)),
+        ];
+        assert_eq!(effects, expected);
+    }
+
+    #[test]
+    fn what_the_whole_does_not_send_or_keep_is_left_out() {
+        let effects = lifted(|part| {
+            part.persist(3);
+            part.send(ProcessId(9), Word(1));
+            part.send(ProcessId(8), Word(2));
+        });
+        assert_eq!(effects, [send(9, 12, false)]);
+    }
+
+    #[test]
+    fn a_multicast_of_a_part_is_one_of_the_whole() {
+        let effects = lifted(|part| {
+            part.multicast([3, 9, 4].map(ProcessId), &Word(1));
+            part.multicast([9, 4, 3].map(ProcessId), &Word(2));
+        });
+        let first = [send(4, 11, false), send(5, 11, true)];
+        let second = [send(5, 12, false), send(4, 12, true)];
+        assert_eq!(effects, [first, second].concat());
+    }
+
+    #[test]
+    fn rules_of_a_part_count_among_those_of_the_whole_if_anybody_asks() {
+        for (mut out, expected) in [
+            (Effects::<Whole>::explained(), &["begins", "goes on", "ends"][..]),
+            (Effects::new(), &[]),
+        ] {
+            out.rule("begins");
+            let mut part = out.inner::<Part>();
+            part.rule("goes on");
+            lift(&mut part, &mut out);
+            out.rule("ends");
+            assert_eq!(out.take_rules(), expected);
+        }
     }
 }

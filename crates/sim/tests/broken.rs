@@ -1,10 +1,10 @@
 //! The judge on trial: for each property a tiny broken algorithm that it must reject, beside the
 //! same algorithm unbroken, which it must accept.
 
-use conclave_core::mutex::{Command, Notice};
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, ProcessId, Promises, Protocol, Seat, Start,
-    View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol, Seat,
+    Start, View,
 };
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{Limits, MutexApplication, Outcome, Setup, Workload, simulate};
@@ -58,14 +58,14 @@ impl Message for Say {
 const SERVER: ProcessId = ProcessId(1);
 
 impl Protocol for Server {
+    type Family = Locks;
     type Config = Policy;
-    type Command = Command;
     type Message = Say;
     type Timer = ();
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(start: Start<'_, Policy>, _: &mut Effects<Self>) -> Self {
+    fn start(start: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         Self { policy: *start.config, waiting: Vec::new(), holder: None, granted: 0 }
     }
 
@@ -87,7 +87,7 @@ impl Protocol for Server {
                 self.holder = None;
                 self.grant(out);
             }
-            Input::Timer(()) | Input::Detector(_) => {}
+            Input::Timer(()) | Input::Reading(_) => {}
         }
     }
 }
@@ -114,13 +114,13 @@ impl Server {
 }
 
 fn run(policy: Policy, promises_order: bool) -> Outcome {
-    let view = View::dense(1, 4);
+    let (view, policies) = (View::dense(1, 4), [policy; 4]);
     let setup = Setup::<Server> {
         limits: Limits { events: 100_000, time: Time::delays(100_000), patience: Time::NEVER },
         ordering: JudgeOrdering::Yes,
         promises: Promises::Mutex { liveness: true, ordering: promises_order },
         check_invariants: true,
-        ..Setup::new(&view, &policy)
+        ..Setup::new(&view, &policies)
     };
     let clients = [1, 2, 3].map(Seat).to_vec();
     let application =
@@ -185,7 +185,7 @@ fn a_limit_that_comes_first_is_neither_a_proof_nor_a_blame() {
     let setup = Setup::<Server> {
         limits: Limits { events: 20, time: Time::delays(100_000), patience: Time::NEVER },
         check_invariants: true,
-        ..Setup::new(&view, &Policy::OldestFirst)
+        ..Setup::new(&view, &[Policy::OldestFirst; 2])
     };
     let application =
         MutexApplication::new(Workload::Contend, &view, vec![Seat(1)], 100, Time::DELAY, None, 1);

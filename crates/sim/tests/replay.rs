@@ -1,17 +1,15 @@
-//! What a process reads from its clock when a run is taken again.
+//! What times mean to clocks and deadlines when a run is taken again.
 
-use conclave_core::mutex::{Command, Notice};
+use std::time::Duration;
+
+use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, ProcessId, Promises, Protocol, Seat, Start,
-    View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol, Seat,
+    Start, View,
 };
 use conclave_observe::trace::{Header, Record, Trace};
 use conclave_observe::{Event, JudgeOrdering, Time, What};
-use conclave_sim::{Drift, Readings, Replay, ReplayError, replay};
-
-/// Enters at once, with what its clock shows for a fence.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Watchful;
+use conclave_sim::{Clocks, Drift, Replay, ReplayError, replay};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Silence {}
@@ -24,31 +22,10 @@ impl Message for Silence {
     }
 }
 
-impl Protocol for Watchful {
-    type Config = ();
-    type Command = Command;
-    type Message = Silence;
-    type Timer = ();
-    type Notice = Notice;
-    type Stored = ();
-
-    fn start(_: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
-        Self
-    }
-
-    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
-        if input == Input::Command(Command::Enter) {
-            let fence = Fence(u64::try_from(out.now().as_millis()).unwrap());
-            out.notify(Notice::Entered { fence });
-        }
-    }
-}
-
-/// Process 1 enters after 8 ms, with that fence.
-fn again(fence: u64, readings: Readings<'_>) -> Result<(), ReplayError> {
-    let (view, at) = (View::dense(1, 1), Time::delays(8));
+/// Process 1 does this, each at its time in ms.
+fn trace(deeds: &[(u64, What)]) -> Trace {
     let header = Header {
-        algorithm: "watchful".into(),
+        algorithm: "toy".into(),
         seed: 1,
         network: "unit".into(),
         members: vec![ProcessId(1)],
@@ -58,29 +35,67 @@ fn again(fence: u64, readings: Readings<'_>) -> Result<(), ReplayError> {
         repeats_from: None,
         is_stuck: false,
     };
-    let record = |what| {
-        let event = Event { at, seat: Seat(0), what };
+    let record = |&(at, what)| {
+        let event = Event { at: Time::delays(at), seat: Seat(0), what };
         Record { event, text: None, rules: vec![] }
     };
+    Trace { header, records: deeds.iter().map(record).collect() }
+}
+
+fn again<P: Protocol<Family = Locks, Config = ()>>(
+    deeds: &[(u64, What)],
+    clocks: Clocks<'_>,
+) -> Result<(), ReplayError> {
+    let view = View::dense(1, 1);
+    let ordering = JudgeOrdering::No;
+    let setup = Replay::<P> { view: &view, configs: &[()], openings: &[], clocks, ordering };
+    replay(&setup, &trace(deeds)).map(drop)
+}
+
+/// Enters at once, with what its clock shows for a fence.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Watchful {
+    now: Duration,
+}
+
+impl Protocol for Watchful {
+    type Family = Locks;
+    type Config = ();
+    type Message = Silence;
+    type Timer = ();
+    type Stored = ();
+    type Word = NoWord;
+
+    const READS_CLOCK: bool = true;
+
+    fn start(_: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
+        Self { now: Duration::ZERO }
+    }
+
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        match input {
+            Input::Reading(now) => self.now = now,
+            Input::Command(Command::Enter) => {
+                let fence = Fence(u64::try_from(self.now.as_millis()).unwrap());
+                out.notify(Notice::Entered { fence });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Process 1 enters after 8 ms, with that fence.
+fn enters(fence: u64, clocks: Clocks<'_>) -> Result<(), ReplayError> {
     let entered = What::Entered { fence: Fence(fence) };
-    let trace = Trace { header, records: vec![record(What::Requested), record(entered)] };
-    let setup = Replay::<Watchful> {
-        view: &view,
-        config: &(),
-        clocks: &[],
-        holder: None,
-        readings,
-        ordering: JudgeOrdering::No,
-    };
-    replay(&setup, &trace).map(drop)
+    again::<Watchful>(&[(8, What::Requested), (8, entered)], clocks)
 }
 
 #[test]
 fn a_clock_shows_the_time_of_the_trace_at_its_own_rate() {
     let drifts: [Drift; 1] = ["1=1.5".parse().unwrap()];
-    assert_eq!(again(8, Readings::Running(&[])), Ok(()));
-    assert_eq!(again(12, Readings::Running(&drifts)), Ok(()));
-    let told = again(12, Readings::Running(&[])).unwrap_err().to_string();
+    assert_eq!(enters(8, Clocks::Running(&[])), Ok(()));
+    assert_eq!(enters(12, Clocks::Running(&drifts)), Ok(()));
+    let told = enters(12, Clocks::Running(&[])).unwrap_err().to_string();
     assert_eq!(
         told,
         "line 3: the trace says that 1 enters with fence 12; but 1 enters with fence 8"
@@ -88,7 +103,67 @@ fn a_clock_shows_the_time_of_the_trace_at_its_own_rate() {
 }
 
 #[test]
-fn where_times_mean_nothing_every_clock_is_at_0() {
-    assert_eq!(again(0, Readings::Stopped), Ok(()));
-    assert!(again(8, Readings::Stopped).is_err());
+fn where_times_mean_nothing_nobody_can_read_a_clock() {
+    for fence in [0, 8] {
+        assert_eq!(enters(fence, Clocks::Absent), Err(ReplayError::NoClock));
+    }
+}
+
+/// Asks for a lease of 5 ms by entering, and is out when it ends.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Tenant;
+
+impl Protocol for Tenant {
+    type Family = Locks;
+    type Config = ();
+    type Message = Silence;
+    type Timer = ();
+    type Stored = ();
+    type Word = NoWord;
+
+    fn start(_: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
+        Self
+    }
+
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        match input {
+            Input::Command(Command::Enter) => {
+                out.set_deadline((), Duration::from_millis(5));
+                out.notify(Notice::Entered { fence: Fence(1) });
+            }
+            Input::Timer(()) => out.notify(Notice::Left),
+            _ => {}
+        }
+    }
+}
+
+/// It enters at 1 ms; at this time its application wants it out, and at that its lease ends.
+fn leases(leaving: u64, lease_over: u64) -> [(u64, What); 5] {
+    let entered = What::Entered { fence: Fence(1) };
+    [
+        (1, What::Requested),
+        (1, entered),
+        (leaving, What::Leaving),
+        (lease_over, What::TimerFired),
+        (lease_over, What::Left),
+    ]
+}
+
+#[test]
+fn where_times_mean_something_nothing_comes_before_a_deadline_that_is_due() {
+    let clocks = Clocks::Running(&[]);
+    assert_eq!(again::<Tenant>(&leases(5, 6), clocks), Ok(()), "it is not due yet");
+    for leaving in [6, 7] {
+        let told = again::<Tenant>(&leases(leaving, 7), clocks).unwrap_err().to_string();
+        let expected = "line 4: the trace says that 1 wants out; but its deadline () comes first";
+        assert_eq!(told, expected);
+    }
+    // The clock of a process counts: a slow one lets it be late.
+    let drifts: [Drift; 1] = ["1=0.5".parse().unwrap()];
+    assert_eq!(again::<Tenant>(&leases(7, 11), Clocks::Running(&drifts)), Ok(()));
+}
+
+#[test]
+fn where_times_mean_nothing_no_deadline_is_due() {
+    assert_eq!(again::<Tenant>(&leases(7, 9), Clocks::Absent), Ok(()));
 }

@@ -1,11 +1,14 @@
-//! The simulator's side of the contract about timers.
+//! The simulator's side of the contract about timers and deadlines.
 
 use std::time::Duration;
 
-use conclave_core::mutex::{Command, Notice};
-use conclave_core::{Effects, Fence, Input, Kind, KindIndex, Message, Protocol, Seat, Start, View};
-use conclave_observe::{Report, Time, Verdict};
-use conclave_sim::{FaultPlan, Limits, MutexApplication, Setup, Workload, simulate};
+use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::{
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Seat, Start, View,
+};
+use conclave_observe::trace::Record;
+use conclave_observe::{Report, Time, Verdict, What};
+use conclave_sim::{FaultPlan, Limits, MutexApplication, Recording, Setup, Workload, simulate};
 
 /// Enters when its timer runs out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -31,14 +34,14 @@ impl Message for Silence {
 }
 
 impl Protocol for Alarm {
+    type Family = Locks;
     type Config = ();
-    type Command = Command;
     type Message = Silence;
     type Timer = Timer;
-    type Notice = Notice;
     type Stored = ();
+    type Word = NoWord;
 
-    fn start(_: Start<'_, ()>, _: &mut Effects<Self>) -> Self {
+    fn start(_: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
         Self { entered: 0, wrong: false }
     }
 
@@ -56,7 +59,7 @@ impl Protocol for Alarm {
             }
             Input::Timer(Timer::Cancelled) => self.wrong = true,
             Input::Command(Command::Leave) => out.notify(Notice::Left),
-            Input::Message { .. } | Input::Detector(_) => {}
+            Input::Message { .. } | Input::Reading(_) => {}
         }
     }
 
@@ -71,7 +74,7 @@ fn run(faults: &FaultPlan, entries: u64) -> Report {
         faults,
         limits: Limits { events: 1_000, time: Time::delays(1_000), patience: Time::delays(100) },
         check_invariants: true,
-        ..Setup::new(&view, &())
+        ..Setup::new(&view, &[()])
     };
     let application = MutexApplication::new(
         Workload::Contend,
@@ -107,4 +110,102 @@ fn the_timers_of_a_crashed_process_are_lost_with_it() {
     let report = run(&FaultPlan { crashes, returns, ..FaultPlan::default() }, 2);
     assert_eq!(report.delays.entries(), 1, "one request died with it, the next is its own");
     assert_eq!(report.delays.last_entry(), Time::delays(4 + 5));
+}
+
+/// Process 1 waits for two deadlines, and the other writes to it meanwhile.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Tenant {
+    me: ProcessId,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Alert {
+    /// The tenant's deadlines, by when they are due.
+    SecondDeadline,
+    FirstDeadline,
+    /// An ordinary timer of the tenant's, which is due before both.
+    Reminder,
+    /// The other writes.
+    Write,
+    /// All is over.
+    End,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Letter;
+
+impl Message for Letter {
+    const KINDS: &'static [Kind] = &[Kind::enter("letter")];
+
+    fn kind(&self) -> KindIndex {
+        0
+    }
+}
+
+impl Protocol for Tenant {
+    type Family = Locks;
+    type Config = ();
+    type Message = Letter;
+    type Timer = Alert;
+    type Stored = ();
+    type Word = NoWord;
+
+    fn start(start: Start<'_, Self>, out: &mut Effects<Self>) -> Self {
+        if start.me == ProcessId(1) {
+            out.set_timer(Alert::Reminder, Duration::from_millis(4));
+            out.set_deadline(Alert::SecondDeadline, Duration::from_millis(6));
+            out.set_deadline(Alert::FirstDeadline, Duration::from_millis(5));
+            out.set_timer(Alert::End, Duration::from_millis(20));
+        } else {
+            out.set_timer(Alert::Write, Duration::from_millis(3));
+        }
+        Self { me: start.me }
+    }
+
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        match input {
+            Input::Timer(Alert::Write) => out.send(ProcessId(1), Letter),
+            Input::Timer(Alert::End) => out.notify(Notice::Entered { fence: Fence(1) }),
+            Input::Command(Command::Leave) => out.notify(Notice::Left),
+            _ => {}
+        }
+    }
+}
+
+/// What the tenant takes in, in its order, if it is paused like that.
+fn taken_in(pause: &str) -> Vec<String> {
+    let view = View::dense(1, 2);
+    let pauses = vec![pause.parse().unwrap()];
+    let faults = FaultPlan { pauses, ..FaultPlan::default() };
+    let recording = Recording::Everything;
+    let setup = Setup::<Tenant> { faults: &faults, recording, ..Setup::new(&view, &[(); 2]) };
+    let clients = vec![Seat(0)];
+    let application =
+        MutexApplication::new(Workload::Contend, &view, clients, 1, Time::DELAY, None, 1);
+    let is_input = |record: &&Record| {
+        let what = record.event.what;
+        record.event.seat == Seat(0) && matches!(what, What::TimerFired | What::Received { .. })
+    };
+    let records = simulate(&setup, application, &mut |_| {}).records;
+    records.iter().filter(is_input).map(|record| record.text.clone().unwrap()).collect()
+}
+
+#[test]
+fn a_process_that_was_paused_takes_due_deadlines_before_all_that_waited() {
+    assert_eq!(
+        taken_in("1@3ms..9ms"),
+        ["FirstDeadline", "SecondDeadline", "Letter", "Reminder", "End"]
+    );
+}
+
+#[test]
+fn a_deadline_that_falls_on_the_end_of_a_pause_comes_before_all_that_waited() {
+    let expected = ["FirstDeadline", "Letter", "Reminder", "SecondDeadline", "End"];
+    assert_eq!(taken_in("1@3ms..5ms"), expected);
+}
+
+#[test]
+fn a_deadline_that_is_not_due_yet_lets_what_waited_come_first() {
+    let expected = ["Letter", "Reminder", "FirstDeadline", "SecondDeadline", "End"];
+    assert_eq!(taken_in("1@3ms..4500us"), expected);
 }

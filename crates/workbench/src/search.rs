@@ -101,10 +101,11 @@ pub enum SearchError {
 /// Why an algorithm cannot be searched like that, and what would be right.
 fn refused(name: &str, why: Refusal) -> String {
     match why {
-        Refusal::ReadsClock => format!(
-            "{name} reads its clock, and a search has none to show: it can be simulated (`conclave \
-             run {name}`), not searched"
-        ),
+        Refusal::ReadsClock => {
+            format!(
+                "{name} keeps readings of its clock, and a search has none; simulate it instead"
+            )
+        }
         Refusal::Asymmetry(Asymmetry::Names) => format!(
             "{name} goes by ids or seats: its processes are not interchangeable; leave --symmetry \
              out"

@@ -59,9 +59,6 @@ pub enum Unfair {
 /// No search can be made of what was said: one line says why, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SearchDraftError {
-    /// It measures time, which a search does not have.
-    #[error("{0} keeps readings of its clock, and a search has none; simulate it instead")]
-    KeepsReadings(&'static str),
     /// The algorithm has no use for a setting.
     #[error(transparent)]
     Unfit(#[from] Unfit),
@@ -119,9 +116,6 @@ impl SearchDraft {
     pub fn plan(&self, entry: &'static Entry) -> Result<SearchPlan, SearchDraftError> {
         let clients = self.clients.clone().unwrap_or_else(|| View::dense(1, 3));
         let mut plan = SearchPlan::new(entry, clients);
-        if entry.settings.contains(&Timer::Phi) {
-            return Err(SearchDraftError::KeepsReadings(entry.name));
-        }
         self.ask(&mut plan)?;
         plan.set_time(self.time.unwrap_or(plan.time));
         self.tell(&mut plan)?;
