@@ -1,6 +1,7 @@
 //! What to search of an algorithm, and the search itself.
 
 pub mod account;
+pub mod draft;
 pub mod properties;
 
 use alloc::format;
@@ -99,10 +100,11 @@ pub enum SearchError {
 /// Why an algorithm cannot be searched like that, and what would be right.
 fn refused(name: &str, why: Refusal) -> String {
     match why {
-        Refusal::ReadsClock => format!(
-            "{name} reads its clock, and a search has none to show: it can be simulated (`conclave \
-             run {name}`), not searched"
-        ),
+        Refusal::ReadsClock => {
+            format!(
+                "{name} keeps readings of its clock, and a search has none; simulate it instead"
+            )
+        }
         Refusal::Asymmetry(Asymmetry::Names) => format!(
             "{name} goes by ids or seats: its processes are not interchangeable; leave --symmetry \
              out"
@@ -256,7 +258,7 @@ impl SearchPlan {
     }
 
     /// What the processes are told, as a run would tell them.
-    fn told(&self) -> Plan {
+    pub(crate) fn told(&self) -> Plan {
         let mut plan = Plan::new(self.entry, self.clients.clone());
         plan.construction = self.construction;
         plan.timing = self.timing;
