@@ -69,10 +69,10 @@ impl Toolchain {
         }
         bail!(
             "there is no library for {TARGET}; get it by one of\n  \
-               rustup target add {TARGET}\n  \
-               cargo xtask wasm toolchain    on Debian 12, without rustup's servers: unpacks a \
-               compiler and the library's source below {}, 0.9 GB; {TOOLCHAIN} names another folder \
-               that has them",
+             rustup target add {TARGET}\n  \
+             cargo xtask wasm toolchain\n\
+             The second needs Debian 12 and no server of rustup's: it unpacks a compiler and the \
+             library's source, 0.9 GB, below {}, or where {TOOLCHAIN} says.",
             folder.display()
         )
     }
