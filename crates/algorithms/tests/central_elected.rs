@@ -9,6 +9,7 @@ use conclave_algorithms::catalogue::Timing;
 use conclave_algorithms::detector::heartbeat;
 use conclave_algorithms::election::bully;
 use conclave_algorithms::mutex::{CentralElectedByHeartbeat, central_elected};
+use conclave_core::mutex::Opening;
 use conclave_core::{ProcessId, Seat, View};
 use conclave_observe::trace::Record;
 use conclave_observe::{JudgeOrdering, Time, Verdict, What};
@@ -114,11 +115,13 @@ impl Run {
         let bound = Duration::from_nanos(self.bound.0);
         let timing = Timing { skip_dead: self.skip_dead, ..Timing::of(bound) };
         let config = (bully::Config::new(&timing), heartbeat::Config::new(&timing));
+        let configs = vec![config; self.view.len()];
+        let opening = Opening { holder: self.holder, ..Opening::default() };
         let setup = Setup::<CentralElectedByHeartbeat> {
             network: self.network,
             order: self.order,
             faults: &self.faults,
-            holder: self.holder,
+            openings: &vec![opening; self.view.len()],
             seed: self.seed,
             limits: Limits {
                 events: 3_000_000,
@@ -128,7 +131,7 @@ impl Run {
             ordering: JudgeOrdering::No,
             recording,
             check_invariants: true,
-            ..Setup::new(&self.view, &config)
+            ..Setup::new(&self.view, &configs)
         };
         let application = MutexApplication::new(
             self.workload.clone(),

@@ -28,6 +28,7 @@ struct Run {
 
 impl Run {
     fn events<P: Detector>(&self, config: &P::Config) -> Vec<Event> {
+        let configs = vec![config.clone(); self.view.len()];
         let setup = Setup::<P> {
             network: self.network,
             order: self.order,
@@ -35,7 +36,7 @@ impl Run {
             seed: self.seed,
             recording: Recording::Everything,
             check_invariants: true,
-            ..Setup::new(&self.view, config)
+            ..Setup::new(&self.view, &configs)
         };
         let outcome = simulate(&setup, DetectorApplication::new(self.until), &mut |_| {});
         outcome.records.into_iter().map(|record| record.event).collect()

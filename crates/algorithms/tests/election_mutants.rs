@@ -12,7 +12,7 @@ mod storm;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, Promises};
+use conclave_algorithms::catalogue::{self, Entry, Promises, SERVER, Seating};
 use conclave_algorithms::detector::{Heartbeat, Phi, heartbeat, phi, with};
 use conclave_algorithms::election::{
     Bully, ChangRoberts, ChangRobertsRepaired, Chubby, ZooKeeper, bully, chang_roberts,
@@ -21,36 +21,44 @@ use conclave_algorithms::election::{
 use conclave_algorithms::mutex::{
     CentralElectedByHeartbeat, TokenRingRepaired, central_elected, token_ring_repaired,
 };
+use conclave_algorithms::quorum::Construction;
 use conclave_core::detector::Detector;
 use conclave_core::election::{Election, Term};
 use conclave_core::mutex::Mutex;
-use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Seat, Start, View};
+use conclave_core::{Due, Effect, Effects, Input, ProcessId, Protocol, Seat, Start, View};
 use conclave_observe::{Elections, Report, Time, Verdict};
 use conclave_sim::{
     Call, ChannelOrder, Crash, DetectorApplication, ElectionApplication, FaultPlan, Limits,
     MutexApplication, Network, Return, Setup, Stream, Workload, simulate,
 };
 use conclave_testkit::mutant::{
-    Held, Holding, Nobody, Tamper, does, forgets, hears, held, loses, persists_nothing, put, says,
-    step, step_at,
+    Held, Nobody, Tamper, does, forgets, hears, held, loses, persists_nothing, put, says, step,
 };
 use storm::{Storm, TIMING};
+
+/// What each knows before it starts, by seat, whoever takes part.
+type Configs<'a, P> = dyn Fn(&View) -> Vec<<P as Protocol>::Config> + 'a;
+
+/// All know the same.
+fn all<C: Clone>(config: &C) -> impl Fn(&View) -> Vec<C> {
+    |view| vec![config.clone(); view.len()]
+}
 
 /// A mutant is caught by one of so many seeds, and that seed passes with the real one.
 #[track_caller]
 fn caught<P: Protocol>(
     mut seeds: impl Iterator<Item = u64>,
-    config: &P::Config,
+    configs: &Configs<'_, P>,
     tamper: impl Tamper<P> + 'static,
-    run: impl Fn(u64, &Holding<P>) -> Report,
+    run: impl Fn(u64, &Configs<'_, Held<P>>) -> Report,
     wrong: impl Fn(&Report) -> bool,
     passes: impl Fn(u64, &Report) -> bool,
 ) {
-    let mutant = held(config, tamper);
+    let mutant = |view: &View| held(&configs(view), tamper.clone());
     let seed = seeds.find(|&seed| wrong(&run(seed, &mutant)));
     let seed = seed.expect("the mutant is not caught");
     println!("caught by seed {seed}");
-    let real = run(seed, &held(config, Nobody));
+    let real = run(seed, &|view: &View| held(&configs(view), Nobody));
     assert!(passes(seed, &real), "seed {seed}, and nobody tampers: {}", real.verdict);
 }
 
@@ -137,7 +145,8 @@ fn small(seed: u64, deaths: bool, order: ChannelOrder) -> Small {
 }
 
 impl Small {
-    fn run<P: Election>(&self, entry: &Entry, config: &P::Config) -> Report {
+    fn run<P: Election>(&self, entry: &Entry, configs: &Configs<'_, P>) -> Report {
+        let configs = configs(&self.view);
         let setup = Setup::<P> {
             network: self.network,
             order: self.order,
@@ -150,7 +159,7 @@ impl Small {
             },
             promises: entry.promises,
             check_invariants: false,
-            ..Setup::new(&self.view, config)
+            ..Setup::new(&self.view, &configs)
         };
         let (clients, calls) = (entry.clients(&self.view), self.calls.clone());
         let until = self.faults.last_moment();
@@ -168,10 +177,10 @@ fn small_catch<P: Election>(
     tamper: impl Tamper<P> + 'static,
     wrong: impl Fn(&Report) -> bool,
 ) {
-    let run = |seed, config: &Holding<P>| {
-        small(seed, deaths, ChannelOrder::Fifo).run::<Held<P>>(entry, config)
+    let run = |seed, configs: &Configs<'_, Held<P>>| {
+        small(seed, deaths, ChannelOrder::Fifo).run::<Held<P>>(entry, configs)
     };
-    caught(1..=200, config, tamper, run, wrong, is_well);
+    caught(1..=200, &all(config), tamper, run, wrong, is_well);
 }
 
 const RINGS: [(&Entry, chang_roberts::Variant); 3] = [
@@ -225,8 +234,8 @@ fn an_announcement_that_is_not_passed_on_leaves_the_others_waiting() {
 #[test]
 fn without_order_a_participant_of_the_plain_ring_waits_for_ever_but_not_of_the_naive_one() {
     let verdicts = |entry: &'static Entry, variant| {
-        let config = held::<ChangRoberts>(&variant, Nobody);
-        let run = move |seed, order| small(seed, false, order).run::<Held<_>>(entry, &config);
+        let configs = move |view: &View| vec![variant; view.len()];
+        let run = move |seed, order| small(seed, false, order).run::<ChangRoberts>(entry, &configs);
         let stuck_with = move |order| (1..=2_000).any(|seed| stuck(&run(seed, order)));
         [ChannelOrder::Fifo, ChannelOrder::Any].map(stuck_with)
     };
@@ -256,7 +265,7 @@ fn a_bully_that_waits_for_less_than_2d_leads_beside_a_larger_one() {
     #[derive(Clone)]
     struct Hasty;
     impl Tamper<Bully> for Hasty {
-        fn start(&self, start: Start<'_, bully::Config>, out: &mut Effects<Bully>) -> Bully {
+        fn start(&self, start: Start<'_, Bully>, out: &mut Effects<Bully>) -> Bully {
             let config = bully::Config { answer: Duration::from_micros(1_900), ..*start.config };
             Bully::start(Start { config: &config, ..start }, out)
         }
@@ -300,20 +309,21 @@ fn a_bully_that_does_not_call_again_waits_for_the_dead_for_ever() {
 #[track_caller]
 fn storm_catch<P: Election>(
     entry: &Entry,
-    config: &P::Config,
+    configs: &Configs<'_, P>,
     seeds: u64,
     tamper: impl Tamper<P> + 'static,
     wrong: impl Fn(&Report) -> bool,
 ) {
-    let run = |seed, config: &Holding<P>| {
-        Storm::draw(entry, seed).strike::<Held<P>>(entry, config).report
+    let run = |seed, configs: &Configs<'_, Held<P>>| {
+        let storm = Storm::draw(entry, seed);
+        storm.strike::<Held<P>>(entry, &configs(&storm.view)).report
     };
     // Where it does not settle, it may take longer than any run until all know of one leader.
     let is_late = |seed, report: &Report| {
         report.verdict == Verdict::Budget && !Storm::draw(entry, seed).settles
     };
     let passes = |seed, report: &Report| is_well(seed, report) || is_late(seed, report);
-    caught(1..=seeds, config, tamper, run, wrong, passes);
+    caught(1..=seeds, configs, tamper, run, wrong, passes);
 }
 
 #[track_caller]
@@ -323,7 +333,7 @@ fn chubby_catch(
     wrong: impl Fn(&Report) -> bool,
 ) {
     let config = chubby::Config { lease: TIMING.lease() };
-    storm_catch(&chubby::ENTRY, &config, seeds, tamper, wrong);
+    storm_catch(&chubby::ENTRY, &all(&config), seeds, tamper, wrong);
 }
 
 #[test]
@@ -389,7 +399,9 @@ fn promises_for(
 ) -> impl Fn(&mut Chubby, Input<Chubby>, &mut Effects<Chubby>) + Clone {
     does(move |_: &Input<Chubby>, done: &mut Vec<Effect<_>>| {
         for effect in done {
-            if let Effect::SetTimer { timer: chubby::Timer::Promise, after, at_most } = effect {
+            if let Effect::SetTimer { timer: chubby::Timer::Promise, due } = effect
+                && let Due::Within { after, at_most } = due
+            {
                 (*after, *at_most) = (change(*after), change(*at_most));
             }
         }
@@ -406,11 +418,7 @@ fn a_promise_that_is_not_kept_lets_another_lead_while_the_lease_lasts() {
 struct LongLease;
 
 impl Tamper<Chubby> for LongLease {
-    fn start(
-        &self,
-        start: Start<'_, chubby::Config, chubby::Stored>,
-        out: &mut Effects<Chubby>,
-    ) -> Chubby {
+    fn start(&self, start: Start<'_, Chubby>, out: &mut Effects<Chubby>) -> Chubby {
         let config = chubby::Config { lease: 2 * start.config.lease };
         Chubby::start(Start { config: &config, ..start }, out)
     }
@@ -456,11 +464,21 @@ const LINES: [(&Entry, zookeeper::Watch); 2] = [
     (&zookeeper::HERD, zookeeper::Watch::Lowest),
 ];
 
+/// A store, and candidates in its line.
+fn line(watch: zookeeper::Watch) -> impl Fn(&View) -> Vec<zookeeper::Config> {
+    move |view| {
+        let seating = Seating { view, construction: Construction::Grid, timing: TIMING };
+        let session = TIMING.session();
+        let config = |part| zookeeper::Config { part, session, watch };
+        let (store, candidate) = (zookeeper::Part::Store, zookeeper::Part::Candidate(SERVER));
+        seating.roles(config(store), config(candidate))
+    }
+}
+
 #[track_caller]
 fn zookeeper_catch(seeds: u64, tamper: &(impl Tamper<ZooKeeper> + 'static)) {
     for (entry, watch) in LINES {
-        let config = zookeeper::Config::new(TIMING.session(), watch);
-        storm_catch(entry, &config, seeds, tamper.clone(), two_in_a_term);
+        storm_catch(entry, &line(watch), seeds, tamper.clone(), two_in_a_term);
     }
 }
 
@@ -513,10 +531,11 @@ fn line_catch(
     tamper: impl Tamper<ZooKeeper> + 'static,
     wrong: impl Fn(&Report) -> bool + Copy,
 ) {
-    let run = |seed, config: &Holding<ZooKeeper>| {
+    let run = |seed, configs: &Configs<'_, Held<ZooKeeper>>| {
         let stream = &mut Stream::new(seed, "line");
         let n = 3 + stream.below(4) as u32;
         let view = entry.view_of(&View::dense(1, n)).unwrap();
+        let configs = configs(&view);
         let mut faults = FaultPlan::NONE;
         let at = stream.between(Time::delays(40), Time::delays(80));
         // Where all messages take 1, the first to ask is the first in line.
@@ -539,16 +558,15 @@ fn line_catch(
             },
             promises: entry.promises,
             check_invariants: false,
-            ..Setup::new(&view, config)
+            ..Setup::new(&view, &configs)
         };
         let until = faults.last_moment() + Time::delays(100);
         let clients = entry.clients(&view);
         let application = ElectionApplication::new(&view, clients, Vec::new(), until, seed);
         simulate(&setup, application, &mut |_| {}).report
     };
-    let config = zookeeper::Config::new(TIMING.session(), watch);
     let passes = |seed, report: &Report| is_well(seed, report) && !wrong(report);
-    caught(1..=20, &config, tamper, run, wrong, passes);
+    caught(1..=20, &line(watch), tamper, run, wrong, passes);
 }
 
 /// More than one has led, though the first in line was never away.
@@ -605,11 +623,7 @@ fn where_all_watch_the_lowest_a_death_wakes_all_of_them() {
     #[derive(Clone)]
     struct Herd;
     impl Tamper<ZooKeeper> for Herd {
-        fn start(
-            &self,
-            start: Start<'_, zookeeper::Config, zookeeper::Stored>,
-            out: &mut Effects<ZooKeeper>,
-        ) -> ZooKeeper {
+        fn start(&self, start: Start<'_, ZooKeeper>, out: &mut Effects<ZooKeeper>) -> ZooKeeper {
             let config = zookeeper::Config { watch: zookeeper::Watch::Lowest, ..*start.config };
             ZooKeeper::start(Start { config: &config, ..start }, out)
         }
@@ -625,10 +639,11 @@ fn lock_catch<P: Mutex>(
     tamper: impl Tamper<P> + 'static,
     wrong: impl Fn(&Report) -> bool,
 ) {
-    fn of<P: Mutex>(seed: u64, config: &P::Config) -> Report {
+    fn of<P: Mutex>(seed: u64, configs: &Configs<'_, P>) -> Report {
         let stream = &mut Stream::new(seed, "lock");
         let n = 2 + stream.below(5) as u32;
         let view = View::dense(1, n);
+        let configs = configs(&view);
         let mut faults = FaultPlan::NONE;
         let mut left: Vec<u32> = (1..=n).collect();
         for _ in 0..=stream.below(u64::from(n) - 1) {
@@ -648,7 +663,7 @@ fn lock_catch<P: Mutex>(
                 patience: Time::delays(1_000),
             },
             check_invariants: false,
-            ..Setup::new(&view, config)
+            ..Setup::new(&view, &configs)
         };
         let hold = Time(1 + stream.below(20) * Time::DELAY.0);
         let clients = (0..n).map(Seat).collect();
@@ -658,7 +673,7 @@ fn lock_catch<P: Mutex>(
             MutexApplication::new(workload, &view, clients, entries, hold, None, seed);
         simulate(&setup, application, &mut |_| {}).report
     }
-    caught(1..=2_000, config, tamper, of::<Held<P>>, wrong, is_well);
+    caught(1..=2_000, &all(config), tamper, of::<Held<P>>, wrong, is_well);
 }
 
 /// Takes what is of any epoch for one of its own: tries them all, and keeps to what it minds.
@@ -671,7 +686,7 @@ fn minds_no_epoch<P: Protocol>(
                 let Some(message) = in_epoch(message, epoch) else { break };
                 let before = process.clone();
                 let input = Input::Message { from: *from, message };
-                let effects = step_at(out.now(), process, input);
+                let effects = step(process, input);
                 if !effects.is_empty() || *process != before {
                     return put(effects, out);
                 }
@@ -746,8 +761,9 @@ fn detector_catch<P: Detector>(
     tamper: impl Tamper<P> + 'static,
     wrong: impl Fn(&Report) -> bool,
 ) {
-    let run = |seed, config: &Holding<P>| {
+    let run = |seed, configs: &Configs<'_, Held<P>>| {
         let view = View::dense(1, 3);
+        let configs = configs(&view);
         let at = watch.death + Time::delays(seed);
         let crash = Crash { process: ProcessId(2), at };
         let faults = FaultPlan { crashes: vec![crash], ..FaultPlan::NONE };
@@ -757,12 +773,12 @@ fn detector_catch<P: Detector>(
             seed,
             promises: Promises::Detector,
             check_invariants: false,
-            ..Setup::new(&view, config)
+            ..Setup::new(&view, &configs)
         };
         let application = DetectorApplication::new(at + watch.watched);
         simulate(&setup, application, &mut |_| {}).report
     };
-    caught(1..=20, config, tamper, run, wrong, is_well);
+    caught(1..=20, &all(config), tamper, run, wrong, is_well);
 }
 
 #[track_caller]
@@ -793,9 +809,8 @@ fn misses_the_dead(report: &Report) -> bool {
 fn who_suspects_after_t_alone_suspects_the_living() {
     let hasty = does(|_: &Input<Heartbeat>, done: &mut Vec<Effect<_>>| {
         for effect in done {
-            if let Effect::SetTimer { timer: heartbeat::Timer::Silence(_), after, at_most } = effect
-            {
-                (*after, *at_most) = (TIMING.beat(), TIMING.beat());
+            if let Effect::SetTimer { timer: heartbeat::Timer::Silence(_), due } = effect {
+                *due = Due::at(TIMING.beat());
             }
         }
     });
@@ -824,7 +839,7 @@ fn phi_without_a_least_deviation_suspects_the_living() {
     #[derive(Clone)]
     struct Nervous;
     impl Tamper<Phi> for Nervous {
-        fn start(&self, start: Start<'_, phi::Config>, out: &mut Effects<Phi>) -> Phi {
+        fn start(&self, start: Start<'_, Phi>, out: &mut Effects<Phi>) -> Phi {
             let config = phi::Config { deviation_min: Duration::ZERO, ..*start.config };
             Phi::start(Start { config: &config, ..start }, out)
         }

@@ -8,10 +8,10 @@ mod storm;
 
 use std::collections::BTreeMap;
 
-use conclave_algorithms::catalogue::{self, ElectionVisitor, Entry, Portable, Seating};
+use conclave_algorithms::catalogue::{self, Entry, Seating, Shelf, Visitor};
 use conclave_algorithms::quorum::Construction;
-use conclave_core::election::Election;
-use conclave_core::{ProcessId, Seat, View};
+use conclave_core::election::Elections;
+use conclave_core::{Portable, ProcessId, Protocol, Seat, View};
 use conclave_observe::trace::Record;
 use conclave_observe::{Report, Time, Verdict, What};
 use conclave_sim::{
@@ -29,15 +29,14 @@ struct Tally {
     settled: u64,
 }
 
-impl ElectionVisitor for &Storm {
+impl Visitor<Elections> for &Storm {
     type Output = Report;
 
-    fn visit<P: Election<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> Report {
-        self.strike::<P>(entry, &config).report
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Report
+    where
+        P: Protocol<Family = Elections, Message: Portable, Stored: Portable>,
+    {
+        self.strike::<P>(entry, &configs).report
     }
 }
 
@@ -55,7 +54,7 @@ fn all_seeds(name: &str, few: u64) -> Tally {
     let mut sum = Tally::default();
     for seed in 1..=seeds(few) {
         let storm = Storm::draw(entry, seed);
-        let report = catalogue::visit_election(entry, &seating(&storm.view), &storm).unwrap();
+        let report = Elections::visit(entry, &seating(&storm.view), &storm).unwrap();
         let elections = report.elections.as_ref().unwrap();
         let is_late = !storm.settles && report.verdict == Verdict::Budget;
         let is_well = report.verdict == Verdict::Ok || is_late;
@@ -91,14 +90,13 @@ struct Counted {
     until: Time,
 }
 
-impl ElectionVisitor for Counted {
+impl Visitor<Elections> for Counted {
     type Output = (BTreeMap<&'static str, u64>, Time);
 
-    fn visit<P: Election<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> Self::Output {
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Self::Output
+    where
+        P: Protocol<Family = Elections, Message: Portable, Stored: Portable>,
+    {
         let Self { view, faults, until } = self;
         let setup = Setup::<P> {
             faults: &faults,
@@ -106,7 +104,7 @@ impl ElectionVisitor for Counted {
             // One of two alone is no majority, and leads nobody.
             limits: Limits { time: until.max(Time::delays(50)), ..Limits::NONE },
             recording: Recording::Everything,
-            ..Setup::new(&view, &config)
+            ..Setup::new(&view, &configs)
         };
         let call = Call { seat: Seat(0), at: Time::ZERO };
         let calls = (entry.name == "chubby").then_some(call).into_iter().collect();
@@ -134,7 +132,7 @@ fn count(
     let entry = catalogue::find(name).unwrap();
     let view = entry.view_of(&View::dense(1, n)).unwrap();
     let visitor = Counted { view: view.clone(), faults, until };
-    catalogue::visit_election(entry, &seating(&view), visitor).unwrap()
+    Elections::visit(entry, &seating(&view), visitor).unwrap()
 }
 
 #[test]
@@ -184,14 +182,13 @@ struct Edge {
     seed: u64,
 }
 
-impl ElectionVisitor for Edge {
+impl Visitor<Elections> for Edge {
     type Output = Report;
 
-    fn visit<P: Election<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> Report {
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Report
+    where
+        P: Protocol<Family = Elections, Message: Portable, Stored: Portable>,
+    {
         let Self { view, seed } = self;
         let stream = &mut Stream::new(seed, "edge");
         let from = stream.between(Time::delays(5), Time::delays(30));
@@ -213,7 +210,7 @@ impl ElectionVisitor for Edge {
             seed,
             promises: entry.promises,
             check_invariants: true,
-            ..Setup::new(&view, &config)
+            ..Setup::new(&view, &configs)
         };
         let clients = entry.clients(&view);
         let application = ElectionApplication::new(&view, clients, calls, until, seed);
@@ -228,7 +225,7 @@ fn chubby_has_one_master_at_a_time_with_clocks_as_far_apart_as_is_allowed() {
     for seed in 1..=seeds(200) {
         let view = View::dense(1, 3);
         let edge = Edge { view: view.clone(), seed };
-        let report = catalogue::visit_election(entry, &seating(&view), edge).unwrap();
+        let report = Elections::visit(entry, &seating(&view), edge).unwrap();
         assert_eq!(report.verdict, Verdict::Ok, "seed {seed}: {:?}", report.elections);
         terms += report.elections.unwrap().per_term.terms();
     }

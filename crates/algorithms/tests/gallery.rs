@@ -20,7 +20,7 @@ use conclave_algorithms::quorum::{Construction, VotingSets};
 use conclave_check::Fairness;
 use conclave_check::system::{self, Channels, Faults, Flaw};
 use conclave_core::mutex::{Command, Notice};
-use conclave_core::{Effect, Effects, Fence, Input, ProcessId, Start, View};
+use conclave_core::{Due, Effect, Effects, Fence, Input, ProcessId, Start, View};
 use conclave_observe::Breach;
 use conclave_testkit::mutant::{
     Nobody, Tamper, does, forgets, hears, loses, persists_nothing, put, says, step,
@@ -221,7 +221,11 @@ fn no_second_fail() -> Exhibit {
 struct MembersDisagree;
 
 impl Tamper<MaekawaPlain> for MembersDisagree {
-    fn start(&self, start: Start<'_, VotingSets>, out: &mut Effects<MaekawaPlain>) -> MaekawaPlain {
+    fn start(
+        &self,
+        start: Start<'_, MaekawaPlain>,
+        out: &mut Effects<MaekawaPlain>,
+    ) -> MaekawaPlain {
         let alone = |&id: &ProcessId| if id == start.me { vec![id] } else { vec![start.me, id] };
         let sets = start.view.members().iter().map(alone).collect();
         let sets = VotingSets::from_sets(start.view, sets).unwrap();
@@ -286,7 +290,7 @@ fn bullies(tamper: impl Tamper<Bully> + 'static) -> Hunt {
 struct Hasty;
 
 impl Tamper<Bully> for Hasty {
-    fn start(&self, start: Start<'_, bully::Config>, out: &mut Effects<Bully>) -> Bully {
+    fn start(&self, start: Start<'_, Bully>, out: &mut Effects<Bully>) -> Bully {
         let config = bully::Config { answer: TICK, ..*start.config };
         conclave_core::Protocol::start(Start { config: &config, ..start }, out)
     }
@@ -349,8 +353,8 @@ fn promise_that_ends_too_soon() -> Exhibit {
     let half = config.lease / 2;
     let promises_less = does(move |_: &Input<Chubby>, done: &mut Vec<Effect<Chubby>>| {
         for effect in done {
-            if let Effect::SetTimer { timer: chubby::Timer::Promise, after, at_most } = effect {
-                (*after, *at_most) = (half, half);
+            if let Effect::SetTimer { timer: chubby::Timer::Promise, due } = effect {
+                *due = Due::at(half);
             }
         }
     });

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, MutexVisitor, Portable, Seating, Timing};
+use conclave_algorithms::catalogue::{self, Entry, Seating, Shelf, Timing, Visitor};
 use conclave_algorithms::mutex::{
     Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
     lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
@@ -21,9 +21,9 @@ use conclave_check::Finding;
 use conclave_check::system::Flaw::{self, Deadlock};
 use conclave_check::system::{Channels, Premise};
 use conclave_core::clock::Timestamp;
-use conclave_core::mutex::{Command, Mutex, Notice};
+use conclave_core::mutex::{Command, Locks, Mutex, Notice};
 use conclave_core::{
-    Effect, Effects, Fence, Input, Message, ProcessId, Protocol, Seat, Start, View,
+    Effect, Effects, Fence, Input, Message, Portable, ProcessId, Protocol, Seat, Start, View,
 };
 use conclave_observe::Breach;
 use conclave_testkit::mutant::{
@@ -46,16 +46,15 @@ trait TamperWithAny: Clone + Send + Sync + 'static {
     fn on<P: Mutex>(&self, process: &mut P, input: Input<P>, out: &mut Effects<P>);
 }
 
-impl<T: TamperWithAny> MutexVisitor for Catch<T> {
+impl<T: TamperWithAny> Visitor<Locks> for Catch<T> {
     type Output = Option<Flaw>;
 
-    fn visit<P: Mutex<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> Option<Flaw> {
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Option<Flaw>
+    where
+        P: Protocol<Family = Locks, Message: Portable, Stored: Portable>,
+    {
         let clients = entry.clients(&self.view);
-        let bounds = Bounds { view: self.view, clients, config, requests: 1, fifo: true };
+        let bounds = Bounds { view: self.view, clients, configs, requests: 1, fifo: true };
         let tamper = self.tamper;
         bounds.passes::<P>();
         bounds.search(move |process: &mut P, input, out: &mut _| tamper.on(process, input, out))
@@ -69,7 +68,7 @@ fn catch_two(entry: &Entry, tamper: impl TamperWithAny) -> Option<Flaw> {
         construction: Construction::Grid,
         timing: Timing::of(Duration::from_millis(1)),
     };
-    catalogue::visit_mutex(entry, &seating, Catch { view: view.clone(), tamper }).unwrap()
+    Locks::visit(entry, &seating, Catch { view: view.clone(), tamper }).unwrap()
 }
 
 /// In a search a timer runs out at any time, which is not what those who need synchrony need.
@@ -139,8 +138,10 @@ fn without_any_one_kind_of_message_there_is_a_deadlock_but_for_those_that_are_me
 // Central server.
 
 fn central(answers: central::Answers) -> Bounds<central::Config> {
-    let clients = vec![Seat(1), Seat(2)];
-    Bounds { clients, ..Bounds::new(View::dense(0, 3), central::Config::new(answers)) }
+    let client = central::Config::Client(ProcessId(0));
+    let (view, clients) = (View::dense(0, 3), vec![Seat(1), Seat(2)]);
+    let configs = vec![central::Config::Coordinator(answers), client, client];
+    Bounds { view, clients, configs, requests: 1, fifo: true }
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn a_grant_or_a_release_without_its_fence_lets_fences_repeat() {
 struct EverybodyMints;
 
 impl<P: Mutex<Config = ()>> Tamper<P> for EverybodyMints {
-    fn start(&self, start: Start<'_, (), P::Stored>, out: &mut Effects<P>) -> P {
+    fn start(&self, start: Start<'_, P>, out: &mut Effects<P>) -> P {
         let seat = start.view.seat(start.me).unwrap().index();
         let mut ring = start.view.members().to_vec();
         ring.rotate_left(seat);
@@ -426,7 +427,7 @@ fn maekawa_with_voting_sets_that_share_no_member_cannot_be_built() {
 struct MembersDisagree;
 
 impl<P: Mutex<Config = VotingSets>> Tamper<P> for MembersDisagree {
-    fn start(&self, start: Start<'_, VotingSets, P::Stored>, out: &mut Effects<P>) -> P {
+    fn start(&self, start: Start<'_, P>, out: &mut Effects<P>) -> P {
         let alone = |&id: &ProcessId| if id == start.me { vec![id] } else { vec![start.me, id] };
         let sets = start.view.members().iter().map(alone).collect();
         let sets = VotingSets::from_sets(start.view, sets).unwrap();
@@ -557,7 +558,8 @@ fn all_of_two() -> [Bounds<VotingSets>; 3] {
 struct Bounds<C> {
     view: View,
     clients: Vec<Seat>,
-    config: C,
+    /// By seat.
+    configs: Vec<C>,
     requests: u8,
     fifo: bool,
 }
@@ -585,7 +587,8 @@ impl<C: Clone + Debug> Bounds<C> {
     /// Everybody asks once, over FIFO channels.
     fn new(view: View, config: C) -> Self {
         let clients = (0..view.len()).map(Seat::at).collect();
-        Self { view, clients, config, requests: 1, fifo: true }
+        let configs = vec![config; view.len()];
+        Self { view, clients, configs, requests: 1, fifo: true }
     }
 
     /// So often.
@@ -624,6 +627,6 @@ impl<C: Clone + Debug> Bounds<C> {
         let channels = if self.fifo { Channels::Fifo } else { Channels::Unordered };
         let (clients, asks) = (self.clients.clone(), self.requests);
         checked::Bounds { clients, asks, channels, ..checked::Bounds::new(self.view.clone()) }
-            .enter::<Held<P>>(&held(&self.config, tamper))
+            .find::<Held<P>>(&held(&self.configs, tamper), checked::LOCK)
     }
 }

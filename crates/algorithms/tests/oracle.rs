@@ -11,24 +11,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{
-    self, Bounds, DetectorVisitor, ElectionVisitor, Entry, MutexVisitor, Portable, Promises,
-    Seating, Timing,
-};
+use conclave_algorithms::catalogue::{self, Bounds, Entry, Promises, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     self, Ask, Calls, Channels, Client, Enters, Faults, Listens, Premise, Setup, TimeModel,
 };
 use conclave_check::{Budget, Fairness, Finding, Options, Verdict, check};
-use conclave_core::detector::Detector;
-use conclave_core::election::Election;
-use conclave_core::mutex::Mutex;
-use conclave_core::{Message, Protocol, Seat, View};
+use conclave_core::detector::Detectors;
+use conclave_core::election::Elections;
+use conclave_core::mutex::Locks;
+use conclave_core::{Family, Message, Portable, Protocol, Seat, View};
 use conclave_observe::property::{
     Agreement, Fences, LargestId, MutualExclusion, OneAtATime, OnePerTerm, WrongSuspicion,
 };
 use conclave_observe::{
-    Breach, Ending, Event, Judge, JudgeOrdering, Observable, Report, Time, Watch, What,
+    Askable, Breach, Ending, Event, Judge, JudgeOrdering, Observable, Observed, Report, Time,
+    Watch, What,
 };
 use conclave_sim::Stream;
 use plain::{
@@ -108,12 +106,7 @@ impl Case {
         let timing = Timing { beat, session, ..Timing::of(bound) };
         let seating = Seating { view: &view, construction: Construction::Grid, timing };
         let visit = Visit { case: self, view: view.clone(), deed };
-        match entry.promises {
-            Promises::Mutex { .. } => catalogue::visit_mutex(entry, &seating, visit),
-            Promises::Election { .. } => catalogue::visit_election(entry, &seating, visit),
-            Promises::Detector => catalogue::visit_detector(entry, &seating, visit),
-        }
-        .unwrap()
+        catalogue::visit(entry, &seating, visit).unwrap()
     }
 }
 
@@ -123,9 +116,9 @@ trait Deed {
 
     fn with<P, C, A>(self, case: Case, client: C, plain: Plain<P, A>) -> Self::Output
     where
-        P: Protocol<Command: Observable, Notice: Observable> + 'static,
-        C: Client<P> + Clone,
-        A: Application<P>;
+        P: Observed,
+        C: Client<P::Family> + Clone,
+        A: Application<P::Family>;
 }
 
 struct Visit<D> {
@@ -134,26 +127,74 @@ struct Visit<D> {
     deed: D,
 }
 
-impl<D: Deed> Visit<D> {
-    fn go<P, C, A>(
-        self,
-        entry: &Entry,
-        config: P::Config,
-        client: C,
-        application: impl Fn(bool) -> A,
-    ) -> D::Output
+/// A family whose protocols both searches can search.
+trait Searched: Family<Command: Askable, Notice: Observable> {
+    /// Who uses it in the search.
+    type Client: Client<Self> + Clone;
+    /// Who does so in the plain model.
+    type Application: Application<Self>;
+
+    /// Each of these asks so often.
+    fn client(clients: Vec<Seat>, asks: u8) -> Self::Client;
+
+    /// Asks so often.
+    fn application(asks: u8) -> Self::Application;
+}
+
+impl Searched for Locks {
+    type Client = Enters;
+    type Application = Enterer;
+
+    fn client(clients: Vec<Seat>, requests: u8) -> Enters {
+        Enters { clients, requests, holder: None }
+    }
+
+    fn application(left: u8) -> Enterer {
+        Enterer { left, place: Place::Outside }
+    }
+}
+
+impl Searched for Elections {
+    type Client = Calls;
+    type Application = Caller;
+
+    fn client(callers: Vec<Seat>, calls: u8) -> Calls {
+        Calls { callers, calls }
+    }
+
+    fn application(calls: u8) -> Caller {
+        Caller(calls)
+    }
+}
+
+impl Searched for Detectors {
+    type Client = Listens;
+    type Application = Listener;
+
+    fn client(_: Vec<Seat>, _: u8) -> Listens {
+        Listens
+    }
+
+    fn application(_: u8) -> Listener {
+        Listener
+    }
+}
+
+impl<F: Searched, D: Deed> Visitor<F> for Visit<D> {
+    type Output = D::Output;
+
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> D::Output
     where
-        P: Protocol<Command: Observable, Notice: Observable> + 'static,
-        C: Client<P> + Clone,
-        A: Application<P>,
+        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
     {
-        let case = self.case;
+        let (case, asks) = (self.case, self.case.bounds.requests);
         let clients = entry.clients(&self.view);
+        let asks_of = |seat| if clients.contains(&seat) { asks } else { 0 };
         let seats = (0..self.view.len()).map(Seat::at);
-        let plain = Plain {
-            config,
+        let plain = Plain::<P, _> {
+            configs,
             promises: case.promises(entry),
-            applications: seats.map(|seat| application(clients.contains(&seat))).collect(),
+            applications: seats.map(|seat| F::application(asks_of(seat))).collect(),
             channels: case.channels(),
             time: case.time(),
             faults: case.faults(),
@@ -163,48 +204,7 @@ impl<D: Deed> Visit<D> {
             seen: Arc::new(Seen::default()),
             view: self.view,
         };
-        self.deed.with(case, client, plain)
-    }
-}
-
-impl<D: Deed> MutexVisitor for Visit<D> {
-    type Output = D::Output;
-
-    fn visit<P>(self, entry: &'static Entry, config: P::Config) -> D::Output
-    where
-        P: Mutex<Message: Portable> + 'static,
-    {
-        let requests = self.case.bounds.requests;
-        let client = Enters { clients: entry.clients(&self.view), requests, holder: None };
-        self.go::<P, _, _>(entry, config, client, |is_client| Enterer {
-            left: if is_client { requests } else { 0 },
-            place: Place::Outside,
-        })
-    }
-}
-
-impl<D: Deed> ElectionVisitor for Visit<D> {
-    type Output = D::Output;
-
-    fn visit<P>(self, entry: &'static Entry, config: P::Config) -> D::Output
-    where
-        P: Election<Message: Portable> + 'static,
-    {
-        let calls = self.case.bounds.requests;
-        let client = Calls { callers: entry.clients(&self.view), calls };
-        let application = |is_caller| Caller(if is_caller { calls } else { 0 });
-        self.go::<P, _, _>(entry, config, client, application)
-    }
-}
-
-impl<D: Deed> DetectorVisitor for Visit<D> {
-    type Output = D::Output;
-
-    fn visit<P>(self, entry: &'static Entry, config: P::Config) -> D::Output
-    where
-        P: Detector<Message: Portable> + 'static,
-    {
-        self.go::<P, _, _>(entry, config, Listens, |_| Listener)
+        self.deed.with(case, F::client(clients, asks), plain)
     }
 }
 
@@ -215,14 +215,14 @@ struct Hushed<C> {
     is_silent: bool,
 }
 
-impl<P: Protocol, C: Client<P>> Client<P> for Hushed<C> {
+impl<F: Family, C: Client<F>> Client<F> for Hushed<C> {
     type State = C::State;
 
     fn first(&self, seat: Seat) -> C::State {
         self.client.first(seat)
     }
 
-    fn asks(&self, state: &C::State) -> Option<Ask<P::Command>> {
+    fn asks(&self, state: &C::State) -> Option<Ask<F::Command>> {
         self.client.asks(state)
     }
 
@@ -230,7 +230,7 @@ impl<P: Protocol, C: Client<P>> Client<P> for Hushed<C> {
         self.client.asked(state);
     }
 
-    fn told(&self, state: &mut C::State, notice: &P::Notice) {
+    fn told(&self, state: &mut C::State, notice: &F::Notice) {
         self.client.told(state, notice);
     }
 
@@ -268,20 +268,20 @@ impl Deed for Compare {
 
     fn with<P, C, A>(self, case: Case, client: C, plain: Plain<P, A>) -> Found
     where
-        P: Protocol<Command: Observable, Notice: Observable> + 'static,
-        C: Client<P> + Clone,
-        A: Application<P>,
+        P: Observed,
+        C: Client<P::Family> + Clone,
+        A: Application<P::Family>,
     {
-        let (view, config) = (plain.view.clone(), plain.config.clone());
+        let (view, configs) = (plain.view.clone(), plain.configs.clone());
         let setup = Setup::<P, _> {
             interchangeable: Vec::new(),
             tells_renewals: false,
             passes_over_stalls: false,
             crash_loses: false,
             view: &view,
-            config: &config,
+            configs: &configs,
             promises: plain.promises,
-            holder: None,
+            openings: &[],
             client: Hushed { client, is_silent: !case.is_judged },
             channels: plain.channels,
             time: plain.time,
@@ -332,12 +332,13 @@ fn search<P, C>(
     is_exact: bool,
 ) -> Finding
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    C: Client<P>,
+    P: Observed,
+    C: Client<P::Family>,
 {
     let budget = Budget { states, bytes: 1 << 30 };
     let options = Options { threads, budget, is_exact, liveness, fairness: Fairness::ALL };
-    check(setup, &options, &mut |_| ControlFlow::Continue(())).expect("nothing is renamed")
+    check(setup, &options, &mut |_| ControlFlow::Continue(()))
+        .expect("nothing is renamed, and no clock is read")
 }
 
 /// What the search found. Who starves is found once all states are, so it changes nothing here.
@@ -368,8 +369,8 @@ fn found(finding: &Finding) -> Found {
 /// nearest.
 fn nearest<P, A>(plain: Plain<P, A>) -> Option<usize>
 where
-    P: Protocol<Command: Observable, Notice: Observable> + 'static,
-    A: Application<P>,
+    P: Observed,
+    A: Application<P::Family>,
 {
     let checker = plain.checker().threads(1).finish_when(HasDiscoveries::Any).spawn_bfs().join();
     let path = checker.discoveries().into_values().next()?;
@@ -379,8 +380,8 @@ where
 /// All states, as stateright finds them.
 fn all_of<P, A>(plain: Plain<P, A>, finding: &Finding) -> Found
 where
-    P: Protocol<Command: Observable, Notice: Observable> + 'static,
-    A: Application<P>,
+    P: Observed,
+    A: Application<P::Family>,
 {
     let seen = Arc::clone(&plain.seen);
     let is_judged = plain.is_judged;
@@ -484,9 +485,9 @@ impl Deed for Walk {
 
     fn with<P, C, A>(self, _: Case, _: C, plain: Plain<P, A>) -> BTreeSet<Breach>
     where
-        P: Protocol<Command: Observable, Notice: Observable> + 'static,
-        C: Client<P> + Clone,
-        A: Application<P>,
+        P: Observed,
+        C: Client<P::Family> + Clone,
+        A: Application<P::Family>,
     {
         let mut breaches = BTreeSet::new();
         for seed in 0..self.walks {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use conclave_algorithms::catalogue::{self, Timing};
 use conclave_algorithms::detector::heartbeat;
 use conclave_algorithms::election::ChangRobertsRepaired;
-use conclave_core::election::{Command, Notice};
+use conclave_core::election::{Command, Elections, Notice};
 use conclave_core::{ProcessId, Seat, View};
 use conclave_observe::{Ending, Event, Time, Verdict, What};
 use conclave_sim::{
@@ -21,7 +21,7 @@ struct Calling {
     until: Time,
 }
 
-impl Application<ChangRobertsRepaired> for Calling {
+impl Application<Elections> for Calling {
     fn begin(&mut self, desk: &mut Desk<Command>) {
         for &(seat, at) in &self.calls {
             desk.order(seat, Command::Call, at);
@@ -111,11 +111,11 @@ fn check(seed: u64, with_returns: bool) -> bool {
         .collect();
 
     let timing = Timing::of(bound.as_duration());
-    let config = ((), heartbeat::Config::new(&timing));
+    let configs = vec![((), heartbeat::Config::new(&timing)); view.len()];
     // One that comes back can be suspected for its death, and a smaller one lead for a while: what
     // counts then is how it ends.
     let promises = match with_returns {
-        true => Setup::<ChangRobertsRepaired>::new(&view, &config).promises,
+        true => Setup::<ChangRobertsRepaired>::new(&view, &configs).promises,
         false => catalogue::find("chang-roberts-repaired").unwrap().promises,
     };
     let setup = Setup::<ChangRobertsRepaired> {
@@ -125,7 +125,7 @@ fn check(seed: u64, with_returns: bool) -> bool {
         recording: Recording::Everything,
         check_invariants: true,
         promises,
-        ..Setup::new(&view, &config)
+        ..Setup::new(&view, &configs)
     };
     let until = Time(span.0 + 400 * bound.0);
     let outcome = simulate(&setup, Calling { calls, until }, &mut |_| {});

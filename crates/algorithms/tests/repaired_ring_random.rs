@@ -79,6 +79,7 @@ fn draw_with_returns(seed: u64) -> Run {
 impl Run {
     fn simulate<P: Mutex>(&self, config: &P::Config) -> Outcome {
         let view = View::dense(1, self.n);
+        let configs = vec![config.clone(); view.len()];
         let setup = Setup::<P> {
             network: Network::Sync { bound: self.bound },
             order: self.order,
@@ -90,7 +91,7 @@ impl Run {
                 patience: Time(self.bound.0 * 2_000),
             },
             check_invariants: true,
-            ..Setup::new(&view, config)
+            ..Setup::new(&view, &configs)
         };
         let clients = (0..self.n).map(Seat).collect();
         let workload = self.workload.clone();
@@ -126,8 +127,8 @@ fn whoever_dies_and_comes_back_is_served_with_the_others_one_at_a_time() {
 }
 
 /// What comes of it if everybody is in such hands, in some of the runs in which the dead stay dead.
-fn verdicts_of(tamper: impl Tamper<Ring>) -> Vec<Verdict> {
-    fn of<T: Tamper<Ring>>(tamper: &Hands<T>, run: &Run) -> Verdict {
+fn verdicts_of(tamper: impl Tamper<Ring> + 'static) -> Vec<Verdict> {
+    fn of<T: Tamper<Ring> + 'static>(tamper: &Hands<T>, run: &Run) -> Verdict {
         let config = (run.config(), tamper.clone());
         run.simulate::<Mutant<Ring, Hands<T>>>(&config).report.verdict
     }

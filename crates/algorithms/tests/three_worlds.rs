@@ -7,14 +7,12 @@ mod checked;
 
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{
-    self, Entry, MutexVisitor, Portable, Promises, Seating, Timing,
-};
+use conclave_algorithms::catalogue::{self, Entry, Promises, Seating, Shelf, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::Finding;
 use conclave_check::system::{self, Channels, Faults, Flaw, Premise};
-use conclave_core::mutex::Mutex;
-use conclave_core::{ProcessId, Seat, View};
+use conclave_core::mutex::{Locks, Opening};
+use conclave_core::{Portable, ProcessId, Protocol, Seat, View};
 use conclave_observe::{Breach, JudgeOrdering, Report, Time, Verdict};
 use conclave_sim::{Limits, MutexApplication, Setup, Workload, simulate};
 use conclave_testkit::tcp::{self, Peer};
@@ -25,8 +23,8 @@ fn view(entry: &Entry, n: u32) -> View {
     entry.view_of(&View::dense(1, n)).unwrap()
 }
 
-fn visit<V: MutexVisitor>(entry: &Entry, view: &View, visitor: V) -> V::Output {
-    catalogue::visit_mutex(
+fn visit<V: Visitor<Locks>>(entry: &Entry, view: &View, visitor: V) -> V::Output {
+    Locks::visit(
         entry,
         &Seating {
             view,
@@ -45,16 +43,16 @@ struct Simulate<'a> {
     holder: Option<ProcessId>,
 }
 
-impl MutexVisitor for Simulate<'_> {
+impl Visitor<Locks> for Simulate<'_> {
     type Output = Report;
 
-    fn visit<P: Mutex<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> Report {
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Report
+    where
+        P: Protocol<Family = Locks, Message: Portable, Stored: Portable>,
+    {
+        let opening = Opening { holder: self.holder, ..Opening::default() };
         let setup = Setup::<P> {
-            holder: self.holder,
+            openings: &vec![opening; self.view.len()],
             limits: Limits {
                 events: 1_000_000,
                 time: Time::delays(1_000_000),
@@ -63,7 +61,7 @@ impl MutexVisitor for Simulate<'_> {
             ordering: JudgeOrdering::Yes,
             promises: entry.promises,
             check_invariants: true,
-            ..Setup::new(self.view, &config)
+            ..Setup::new(self.view, &configs)
         };
         let application = MutexApplication::new(
             self.workload,
@@ -202,7 +200,7 @@ fn channels_that_reorder_break_only_those_who_say_that_they_need_order() {
 }
 
 /// Who needs a bound on the time that messages take gets one: a tick, and a beat every two. Phi
-/// does its sums with what its clock shows, and in a search no clock shows anything.
+/// does its sums with what its clock shows, and in a search there is no clock.
 #[test]
 fn every_algorithm_that_needs_a_bound_is_searched_where_time_is_counted() {
     let mut lines = Vec::new();
@@ -270,13 +268,16 @@ struct TakePart {
     view: View,
 }
 
-impl MutexVisitor for TakePart {
+impl Visitor<Locks> for TakePart {
     type Output = ();
 
-    fn visit<P: Mutex<Message: Portable>>(self, entry: &'static Entry, config: P::Config) {
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>)
+    where
+        P: Protocol<Family = Locks, Message: Portable, Stored: Portable>,
+    {
         let seat = self.view.seat(self.peer.id()).unwrap();
         let entries = if entry.clients(&self.view).contains(&seat) { ENTRIES_EACH } else { 0 };
-        self.peer.run::<P>(&self.view, &config, entries);
+        self.peer.run::<P>(&self.view, &configs[seat.index()], entries);
     }
 }
 

@@ -92,9 +92,13 @@ pub type Held<P> = Mutant<P, Hands<Anybody<P>>>;
 /// What it is configured with.
 pub type Holding<P> = <Held<P> as Protocol>::Config;
 
-/// The configuration of a process in these hands.
-pub fn held<P: Protocol>(config: &P::Config, tamper: impl Tamper<P> + 'static) -> Holding<P> {
-    (config.clone(), Hands(Anybody(Arc::new(tamper))))
+/// The configurations of processes, by seat, all of which are in these hands.
+pub fn held<P: Protocol>(
+    configs: &[P::Config],
+    tamper: impl Tamper<P> + 'static,
+) -> Vec<Holding<P>> {
+    let hands = Hands(Anybody(Arc::new(tamper)));
+    configs.iter().map(|config| (config.clone(), hands.clone())).collect()
 }
 
 /// All mutants of a run are in the same hands, so these are no part of their state.

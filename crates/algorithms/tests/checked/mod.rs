@@ -5,20 +5,17 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{
-    self, DetectorVisitor, ElectionVisitor, Entry, MutexVisitor, Portable, Promises, Seating,
-    Timing,
-};
+use conclave_algorithms::catalogue::{self, Entry, Promises, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     self, Calls, Channels, Client, Enters, Faults, Flaw, Listens, Setup, TimeModel,
 };
 use conclave_check::{Budget, Fairness, Finding, Options, Verdict};
-use conclave_core::detector::Detector;
-use conclave_core::election::Election;
-use conclave_core::mutex::Mutex;
-use conclave_core::{ProcessId, Protocol, Seat, View};
-use conclave_observe::Observable;
+use conclave_core::detector::Detectors;
+use conclave_core::election::Elections;
+use conclave_core::mutex::{Locks, Opening};
+use conclave_core::{Family, Portable, ProcessId, Protocol, Seat, View};
+use conclave_observe::{Askable, Observable};
 
 /// What a tick is called, where time is counted.
 pub const TICK: Duration = Duration::from_millis(1);
@@ -78,40 +75,21 @@ impl Bounds {
         Self { time: TimeModel::Sync { bound, tick: TICK }, ..self }
     }
 
-    /// What is found of a lock.
-    pub fn enter<P: Mutex>(&self, config: &P::Config) -> Finding {
-        let (clients, requests) = (self.clients.clone(), self.asks);
-        let holder = self.holder.and_then(|id| self.view.seat(id));
-        let promises = Promises::Mutex { liveness: true, ordering: false };
-        self.check::<P, _>(config, promises, Enters { clients, requests, holder })
-    }
-
-    /// What is found of an election that promises this.
-    pub fn elect<P: Election>(&self, config: &P::Config, promises: Promises) -> Finding {
-        let (callers, calls) = (self.clients.clone(), self.asks);
-        self.check::<P, _>(config, promises, Calls { callers, calls })
-    }
-
-    /// What is found of a detector.
-    pub fn detect<P: Detector>(&self, config: &P::Config) -> Finding {
-        self.check::<P, _>(config, Promises::Detector, Listens)
-    }
-
-    fn check<P, C>(&self, config: &P::Config, promises: Promises, client: C) -> Finding
+    /// What is found of processes that promise this.
+    pub fn find<P>(&self, configs: &[P::Config], promises: Promises) -> Finding
     where
-        P: Protocol<Command: Observable, Notice: Observable>,
-        C: Client<P>,
+        P: Protocol<Family: Used>,
     {
-        let setup = Setup::<P, C> {
+        let setup = Setup::<P, _> {
             interchangeable: Vec::new(),
             tells_renewals: self.options.liveness,
             passes_over_stalls: false,
             crash_loses: false,
             view: &self.view,
-            config,
+            configs,
             promises,
-            holder: self.holder,
-            client,
+            openings: &P::Family::openings(self),
+            client: P::Family::client(self),
             channels: self.channels,
             time: self.time,
             faults: self.faults,
@@ -121,7 +99,61 @@ impl Bounds {
             bounds: self.ends,
         };
         conclave_check::check(&setup, &self.options, &mut |_| ControlFlow::Continue(()))
-            .expect("nothing is renamed")
+            .expect("nothing is renamed, and no clock is read")
+    }
+}
+
+/// What a lock is held to, whatever else it promises.
+pub const LOCK: Promises = Promises::Mutex { liveness: true, ordering: false };
+
+/// A family whose protocols can be searched within such bounds.
+pub trait Used: Family<Command: Askable, Notice: Observable> {
+    /// Who uses it.
+    type Client: Client<Self>;
+
+    fn client(bounds: &Bounds) -> Self::Client;
+
+    /// What is known at the start.
+    fn openings(_: &Bounds) -> Vec<Self::Opening> {
+        Vec::new()
+    }
+
+    /// What an algorithm of this family is held to.
+    fn promises(entry: &Entry) -> Promises {
+        entry.promises
+    }
+}
+
+impl Used for Locks {
+    type Client = Enters;
+
+    fn client(bounds: &Bounds) -> Enters {
+        let holder = bounds.holder.and_then(|id| bounds.view.seat(id));
+        Enters { clients: bounds.clients.clone(), requests: bounds.asks, holder }
+    }
+
+    fn openings(bounds: &Bounds) -> Vec<Opening> {
+        vec![Opening { holder: bounds.holder, ..Opening::default() }; bounds.view.len()]
+    }
+
+    fn promises(_: &Entry) -> Promises {
+        LOCK
+    }
+}
+
+impl Used for Elections {
+    type Client = Calls;
+
+    fn client(bounds: &Bounds) -> Calls {
+        Calls { callers: bounds.clients.clone(), calls: bounds.asks }
+    }
+}
+
+impl Used for Detectors {
+    type Client = Listens;
+
+    fn client(_: &Bounds) -> Listens {
+        Listens
     }
 }
 
@@ -144,44 +176,18 @@ pub fn flaw(finding: &Finding) -> Option<Flaw> {
 pub fn check(entry: &Entry, bounds: &Bounds, timing: Timing) -> Finding {
     let view = &bounds.view;
     let seating = Seating { view, construction: Construction::Grid, timing };
-    let found = match entry.promises {
-        Promises::Mutex { .. } => catalogue::visit_mutex(entry, &seating, Check(bounds)),
-        Promises::Election { .. } => catalogue::visit_election(entry, &seating, Check(bounds)),
-        Promises::Detector => catalogue::visit_detector(entry, &seating, Check(bounds)),
-    };
-    found.unwrap()
+    catalogue::visit(entry, &seating, Check(bounds)).unwrap()
 }
 
 struct Check<'a>(&'a Bounds);
 
-impl MutexVisitor for Check<'_> {
+impl<F: Used> Visitor<F> for Check<'_> {
     type Output = Finding;
 
-    fn visit<P: Mutex<Message: Portable>>(self, _: &'static Entry, config: P::Config) -> Finding {
-        self.0.enter::<P>(&config)
-    }
-}
-
-impl ElectionVisitor for Check<'_> {
-    type Output = Finding;
-
-    fn visit<P: Election<Message: Portable>>(
-        self,
-        entry: &'static Entry,
-        config: P::Config,
-    ) -> Finding {
-        self.0.elect::<P>(&config, entry.promises)
-    }
-}
-
-impl DetectorVisitor for Check<'_> {
-    type Output = Finding;
-
-    fn visit<P: Detector<Message: Portable>>(
-        self,
-        _: &'static Entry,
-        config: P::Config,
-    ) -> Finding {
-        self.0.detect::<P>(&config)
+    fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Finding
+    where
+        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+    {
+        self.0.find::<P>(&configs, F::promises(entry))
     }
 }

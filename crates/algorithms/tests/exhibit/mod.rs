@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use conclave_algorithms::catalogue::{Entry, Promises};
 use conclave_check::system::{Channels, Flaw, Premise, TimeModel};
 use conclave_check::{Counterexample, Fairness, Finding};
-use conclave_core::View;
 use conclave_core::election::Election;
 use conclave_core::mutex::Mutex;
+use conclave_core::{Protocol, View};
 use conclave_diagram::{Options, draw};
 use conclave_observe::trace::{Header, Record, Trace, json};
 use conclave_observe::{Breach, Ending, JudgeOrdering, Verdict, What};
 use conclave_testkit::mutant::{Held, Nobody, Tamper, held};
 
-use crate::checked::{self, Bounds};
+use crate::checked::{self, Bounds, LOCK, Used};
 
 /// A mutant, and what is claimed of it.
 pub struct Exhibit {
@@ -52,13 +52,7 @@ pub fn lock<P: Mutex>(
     config: impl Fn(&View) -> P::Config + 'static,
     tamper: impl Tamper<P> + 'static,
 ) -> Hunt {
-    Box::new(move |bounds, hands| {
-        let config = config(&bounds.view);
-        bounds.enter::<Held<P>>(&match hands {
-            In::Tampering => held(&config, tamper.clone()),
-            In::Nobodys => held(&config, Nobody),
-        })
-    })
+    hunt::<P>(LOCK, config, tamper)
 }
 
 /// An election that is tampered with.
@@ -67,12 +61,21 @@ pub fn election<P: Election<Config: 'static>>(
     config: P::Config,
     tamper: impl Tamper<P> + 'static,
 ) -> Hunt {
+    hunt::<P>(promises, move |_| config.clone(), tamper)
+}
+
+fn hunt<P: Protocol<Family: Used>>(
+    promises: Promises,
+    config: impl Fn(&View) -> P::Config + 'static,
+    tamper: impl Tamper<P> + 'static,
+) -> Hunt {
     Box::new(move |bounds, hands| {
-        let config = match hands {
-            In::Tampering => held(&config, tamper.clone()),
-            In::Nobodys => held(&config, Nobody),
+        let configs = vec![config(&bounds.view); bounds.view.len()];
+        let configs = match hands {
+            In::Tampering => held(&configs, tamper.clone()),
+            In::Nobodys => held(&configs, Nobody),
         };
-        bounds.elect::<Held<P>>(&config, promises)
+        bounds.find::<Held<P>>(&configs, promises)
     })
 }
 

@@ -2,7 +2,7 @@
 //! and a step makes another of it. Nothing is numbered, shared or remembered, so that a search of
 //! it says something about a search that does all that.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -10,21 +10,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use conclave_check::system::{Bounds, Channels, Faults, TimeModel};
+use conclave_core::detector::Detectors;
+use conclave_core::election::Elections;
+use conclave_core::mutex::Locks;
 use conclave_core::{
-    Arrival, Effect, Effects, Input, Message, Phase, Promises, Protocol, Seat, Start, View,
-    detector, election, mutex,
+    Arrival, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, Promises, Protocol,
+    Seat, Start, View, detector, election, mutex,
 };
-use conclave_observe::{Breach, Observable, Watch, What};
+use conclave_observe::{Breach, Observable, Observed, Watch, What};
 use stateright::{Model, Property};
 
 /// What applications do: each asks for what it wants, so many times.
-pub trait Application<P: Protocol>: Clone + Eq + Hash + Debug + Send + Sync + 'static {
+pub trait Application<F: Family>: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// What it can ask for, and whether it must at last.
-    fn wants(&self) -> Option<(P::Command, bool)>;
+    fn wants(&self) -> Option<(F::Command, bool)>;
     /// It has asked for that.
     fn asked(&mut self);
     /// It is told something.
-    fn told(&mut self, notice: &P::Notice);
+    fn told(&mut self, notice: &F::Notice);
     /// Its process dies.
     fn dies(&mut self);
     /// Whether it waits for something that must come.
@@ -48,7 +51,7 @@ pub enum Place {
     Inside,
 }
 
-impl<P: mutex::Mutex> Application<P> for Enterer {
+impl Application<Locks> for Enterer {
     fn wants(&self) -> Option<(mutex::Command, bool)> {
         match self.place {
             Place::Outside => (self.left > 0).then_some((mutex::Command::Enter, false)),
@@ -87,7 +90,7 @@ impl<P: mutex::Mutex> Application<P> for Enterer {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Caller(pub u8);
 
-impl<P: election::Election> Application<P> for Caller {
+impl Application<Elections> for Caller {
     fn wants(&self) -> Option<(election::Command, bool)> {
         (self.0 > 0).then_some((election::Command::Call, false))
     }
@@ -113,7 +116,7 @@ impl<P: election::Election> Application<P> for Caller {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Listener;
 
-impl<P: detector::Detector> Application<P> for Listener {
+impl Application<Detectors> for Listener {
     fn wants(&self) -> Option<(detector::Command, bool)> {
         None
     }
@@ -137,7 +140,8 @@ impl<P: detector::Detector> Application<P> for Listener {
 #[derive(Clone, Debug)]
 pub struct Plain<P: Protocol, A> {
     pub view: View,
-    pub config: P::Config,
+    /// By seat.
+    pub configs: Vec<P::Config>,
     pub promises: Promises,
     pub applications: Vec<A>,
     pub channels: Channels,
@@ -189,11 +193,21 @@ pub struct State<P: Protocol, A> {
     applications: Vec<A>,
     /// From whom to whom: what is on its way.
     channels: BTreeMap<(usize, usize), Vec<Flight<P::Message>>>,
-    /// How many ticks from now each may run out, and must have.
-    timers: BTreeMap<(usize, P::Timer), (u16, u16)>,
+    timers: BTreeMap<(usize, P::Timer), Setting>,
     stored: Vec<Option<P::Stored>>,
     left: Left,
     pub watch: Watch,
+}
+
+/// When a timer runs out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Setting {
+    /// How many ticks from now it may.
+    after: u16,
+    /// How many ticks from now it must have.
+    at_most: u16,
+    /// Whether it comes before anything else that happens to its process then.
+    is_deadline: bool,
 }
 
 /// A message on its way, and how many ticks it has left.
@@ -239,8 +253,8 @@ pub enum Sight {
 
 impl<P, A> Plain<P, A>
 where
-    P: Protocol<Command: Observable, Notice: Observable>,
-    A: Application<P>,
+    P: Observed,
+    A: Application<P::Family>,
 {
     /// Everybody starts, one after the other.
     pub fn first(&self, account: &mut Account) -> State<P, A> {
@@ -256,75 +270,36 @@ where
             left: Left { crashes, returns, losses, duplications, timeouts },
             watch: Watch::new(self.view.members(), self.promises),
         };
-        let starts: Vec<_> =
-            (0..members).map(|seat| self.start(&mut state, seat, Arrival::Founding)).collect();
-        for (seat, mut out) in starts.into_iter().enumerate() {
-            self.perform(&mut state, seat, &mut out, account);
+        for seat in 0..members {
+            // Who has not started yet will take in what is sent to it.
+            let mut around =
+                Around { gone: vec![false; members], ..self.around(&mut state, seat, account) };
+            let process = Host::new().start(self.beginning(seat), &mut around);
+            state.processes[seat] = Some(process);
             self.tell_if_quiet(&mut state, account);
         }
         state
     }
 
-    /// Makes a process; what it wants done at once is still to be done.
-    fn start(&self, state: &mut State<P, A>, seat: usize, arrival: Arrival) -> Effects<P> {
-        let mut out = Effects::new();
-        let me = self.view.at(Seat::at(seat));
-        let start = Start {
-            arrival,
-            stored: state.stored[seat].as_ref(),
-            ..Start::founding(me, &self.view, &self.config)
-        };
-        state.processes[seat] = Some(P::start(start, &mut out));
-        out
+    fn beginning(&self, seat: usize) -> Start<'_, P> {
+        Start::founding(self.view.at(Seat::at(seat)), &self.view, &self.configs[seat])
+    }
+
+    /// All that is around a process while it takes a step.
+    fn around<'a>(
+        &'a self,
+        state: &'a mut State<P, A>,
+        seat: usize,
+        account: &'a mut Account,
+    ) -> Around<'a, P, A> {
+        let gone = (0..self.view.len()).map(|seat| is_gone(state, seat)).collect();
+        Around { plain: self, state, seat, gone, account }
     }
 
     fn input(&self, state: &mut State<P, A>, seat: usize, input: Input<P>, to: &mut Account) {
-        let mut out = Effects::new();
-        if let Some(process) = &mut state.processes[seat] {
-            process.on(input, &mut out);
-            self.perform(state, seat, &mut out, to);
-        }
-    }
-
-    /// Does what a process wants done; what it sends to itself is the next that it takes in.
-    fn perform(
-        &self,
-        state: &mut State<P, A>,
-        seat: usize,
-        out: &mut Effects<P>,
-        account: &mut Account,
-    ) {
-        let mut to_itself = VecDeque::new();
-        loop {
-            while let Some(effect) = out.pop() {
-                match effect {
-                    Effect::Send { to, message, .. } => {
-                        let Some(to) = self.view.seat(to).map(Seat::index) else { continue };
-                        if to == seat {
-                            to_itself.push_back(message);
-                        } else if !is_gone(state, to) {
-                            let flight = (message, self.bound());
-                            self.change_channel(state, (seat, to), |channel| channel.push(flight));
-                        }
-                    }
-                    Effect::Notify(notice) => {
-                        if let Some(what) = notice.what(&self.view) {
-                            see(state, seat, what, account);
-                        }
-                        state.applications[seat].told(&notice);
-                    }
-                    Effect::SetTimer { timer, after, at_most } => {
-                        let range = (self.ticks(after), self.ticks(at_most));
-                        state.timers.insert((seat, timer), range);
-                    }
-                    Effect::CancelTimer(timer) => drop(state.timers.remove(&(seat, timer))),
-                    Effect::Persist(stored) => state.stored[seat] = Some(stored),
-                }
-            }
-            let Some(message) = to_itself.pop_front() else { return };
-            let from = self.view.at(Seat::at(seat));
-            let process = state.processes[seat].as_mut().expect("it has just sent this");
-            process.on(Input::Message { from, message }, out);
+        if let Some(mut process) = state.processes[seat].take() {
+            Host::new().take(&mut process, input, &mut self.around(state, seat, to));
+            state.processes[seat] = Some(process);
         }
     }
 
@@ -387,7 +362,7 @@ where
     /// A tick later; the same if nothing waits for time to pass.
     fn later(&self, state: &State<P, A>) -> State<P, A> {
         let mut later = state.clone();
-        for (after, at_most) in later.timers.values_mut() {
+        for Setting { after, at_most, .. } in later.timers.values_mut() {
             (*after, *at_most) = (after.saturating_sub(1), at_most.saturating_sub(1));
         }
         let all: Vec<_> = later.channels.keys().copied().collect();
@@ -409,19 +384,33 @@ where
         }
     }
 
+    /// Whether a timer is a deadline that is due.
+    fn is_first(&self, setting: Setting) -> bool {
+        self.time.is_sync() && setting.is_deadline && setting.at_most == 0
+    }
+
+    /// Whether nothing but a deadline can happen to that one.
+    fn has_deadline(&self, state: &State<P, A>, seat: usize) -> bool {
+        let mut own = state.timers.iter().filter(|((whose, _), _)| *whose == seat);
+        own.any(|(_, setting)| self.is_first(*setting))
+    }
+
     /// The timers that can run out, as far as no bound keeps them from it.
     fn ripe(&self, state: &State<P, A>) -> Vec<(usize, P::Timer)> {
         let awaits = |seat: usize| {
             let mut to_it = state.channels.iter().filter(|((_, to), _)| *to == seat);
             self.time.is_sync() && to_it.any(|(_, it)| it.iter().any(|(_, left)| *left == 0))
         };
-        let ripe =
-            state.timers.iter().filter(|((seat, _), (after, _))| *after == 0 && !awaits(*seat));
+        let is_ripe = |seat: usize, setting: Setting| match self.has_deadline(state, seat) {
+            true => self.is_first(setting),
+            false => setting.after == 0 && !awaits(seat),
+        };
+        let ripe = state.timers.iter().filter(|((seat, _), setting)| is_ripe(*seat, **setting));
         ripe.map(|(&timer, _)| timer).collect()
     }
 
     fn can_tick(&self, state: &State<P, A>) -> bool {
-        let is_timer_due = state.timers.values().any(|(_, at_most)| *at_most == 0);
+        let is_timer_due = state.timers.values().any(|setting| setting.at_most == 0);
         let is_message_due = state.channels.values().flatten().any(|(_, left)| *left == 0);
         self.time.is_sync() && !is_timer_due && !is_message_due && self.later(state) != *state
     }
@@ -472,8 +461,11 @@ where
             Action::Return(seat) => {
                 state.left.returns -= 1;
                 see(&mut state, seat, What::Returned, account);
-                let mut out = self.start(&mut state, seat, Arrival::Returning);
-                self.perform(&mut state, seat, &mut out, account);
+                let stored = state.stored[seat].clone();
+                let (arrival, stored) = (Arrival::Returning, stored.as_ref());
+                let start = Start { arrival, stored, ..self.beginning(seat) };
+                let process = Host::new().start(start, &mut self.around(&mut state, seat, account));
+                state.processes[seat] = Some(process);
             }
             Action::Lose(from, to, place) => {
                 state.left.losses -= 1;
@@ -487,7 +479,7 @@ where
             }
         }
         self.tell_if_quiet(&mut state, account);
-        let term = state.processes.iter().flatten().map(Protocol::term).max();
+        let term = state.processes.iter().flatten().map(Protocol::epoch).max();
         let is_beyond = self.bounds.terms.is_some_and(|most| term > Some(most));
         (!is_beyond).then_some(state)
     }
@@ -535,6 +527,68 @@ where
     }
 }
 
+/// All that is around a process while it takes a step.
+struct Around<'a, P: Protocol, A> {
+    plain: &'a Plain<P, A>,
+    state: &'a mut State<P, A>,
+    seat: usize,
+    /// By seat: whether it will never take anything in.
+    gone: Vec<bool>,
+    account: &'a mut Account,
+}
+
+impl<P, A> Environment<P> for Around<'_, P, A>
+where
+    P: Observed,
+    A: Application<P::Family>,
+{
+    fn view(&self) -> &View {
+        &self.plain.view
+    }
+
+    fn seat(&self) -> Seat {
+        Seat::at(self.seat)
+    }
+
+    fn stepped(&mut self, _: &P, _: Vec<&'static str>) {}
+
+    fn send(&mut self, to: Seat, message: P::Message, _: bool) {
+        if !self.gone[to.index()] {
+            let (ends, flight) = ((self.seat, to.index()), (message, self.plain.bound()));
+            self.plain.change_channel(self.state, ends, |channel| channel.push(flight));
+        }
+    }
+
+    fn send_own(&mut self, _: &P::Message, _: bool) {}
+
+    fn take_own(&mut self, _: &P::Message) {}
+
+    fn notify(&mut self, notice: NoticeOf<P>) {
+        if let Some(what) = notice.what(&self.plain.view) {
+            see(self.state, self.seat, what, self.account);
+        }
+        self.state.applications[self.seat].told(&notice);
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, due: Due) {
+        let (after, at_most, is_deadline) = match due {
+            Due::Within { after, at_most } => (after, at_most, false),
+            Due::Deadline(after) => (after, after, true),
+        };
+        let (after, at_most) = (self.plain.ticks(after), self.plain.ticks(at_most));
+        let setting = Setting { after, at_most, is_deadline };
+        self.state.timers.insert((self.seat, timer), setting);
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.state.timers.remove(&(self.seat, timer));
+    }
+
+    fn persist(&mut self, stored: P::Stored) {
+        self.state.stored[self.seat] = Some(stored);
+    }
+}
+
 fn see<P: Protocol, A>(state: &mut State<P, A>, seat: usize, what: What, account: &mut Account) {
     state.watch.on(Seat::at(seat), what);
     account.push(Sight::What(Seat::at(seat), what));
@@ -547,8 +601,8 @@ fn is_gone<P: Protocol, A>(state: &State<P, A>, seat: usize) -> bool {
 
 impl<P, A> Model for Plain<P, A>
 where
-    P: Protocol<Command: Observable, Notice: Observable> + 'static,
-    A: Application<P>,
+    P: Observed,
+    A: Application<P::Family>,
 {
     type State = State<P, A>;
     type Action = Action<P::Timer>;
@@ -561,8 +615,9 @@ where
         let is_up = |seat: &usize| state.processes[*seat].is_some();
         let seats = || 0..self.view.len();
         let asking = seats().filter(is_up).filter(|&it| state.applications[it].wants().is_some());
-        actions.extend(asking.map(Action::Ask));
-        for (&(from, to), channel) in &state.channels {
+        let is_free = |seat: usize| !self.has_deadline(state, seat);
+        actions.extend(asking.filter(|&seat| is_free(seat)).map(Action::Ask));
+        for (&(from, to), channel) in state.channels.iter().filter(|((_, to), _)| is_free(*to)) {
             let next = match self.channels {
                 Channels::Fifo => vec![0],
                 Channels::Unordered => self.places(channel),

@@ -63,7 +63,7 @@ impl Storm {
     }
 
     /// Lets it come over these.
-    pub fn strike<P: Election>(&self, entry: &Entry, config: &P::Config) -> Outcome {
+    pub fn strike<P: Election>(&self, entry: &Entry, configs: &[P::Config]) -> Outcome {
         let until = self.faults.last_moment().max(HORIZON);
         let setup = Setup::<P> {
             network: self.network,
@@ -73,7 +73,7 @@ impl Storm {
             limits: Limits { events: 3_000_000, time: until + PATIENCE, patience: Time::NEVER },
             promises: entry.promises,
             check_invariants: true,
-            ..Setup::new(&self.view, config)
+            ..Setup::new(&self.view, configs)
         };
         let (clients, calls) = (entry.clients(&self.view), self.calls.clone());
         let application = ElectionApplication::new(&self.view, clients, calls, until, self.seed);
