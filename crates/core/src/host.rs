@@ -176,6 +176,7 @@ mod tests {
     enum Orders {}
 
     impl Family for Orders {
+        const NAME: &'static str = "orders";
         type Command = Vec<Order>;
         type Notice = &'static str;
         type Opening = ();
