@@ -269,6 +269,7 @@ mod tests {
     where
         N: Clone + core::fmt::Debug + Eq + core::hash::Hash + Send + Sync + 'static,
     {
+        const NAME: &'static str = "tells";
         type Command = ();
         type Notice = N;
         type Opening = ();

@@ -106,11 +106,14 @@ impl BarKind {
         Self { sort, lock: said.lock, number: said.numbers[0] }
     }
 
+    /// Whether its number stands on it.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.sort.number.is_some() && (self.number > 0 || self.sort.is_numbered_from_0)
+    }
+
     /// What stands on it, if anything does.
     pub(crate) fn label(&self) -> Option<String> {
-        let is_numbered =
-            self.sort.number.is_some() && (self.number > 0 || self.sort.is_numbered_from_0);
-        let number = is_numbered.then(|| format!("#{}", self.number));
+        let number = self.is_numbered().then(|| format!("#{}", self.number));
         match (self.lock.0, number) {
             (0, number) => number,
             (lock, Some(number)) => Some(format!("lock {lock} {number}")),

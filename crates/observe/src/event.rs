@@ -135,10 +135,12 @@ pub enum Side {
 impl MessageId {
     /// How many bits the count has; the seat has the rest.
     const COUNT_BITS: u32 = 40;
+    /// The highest count that a message can have.
+    pub const COUNT_MAX: u64 = (1 << Self::COUNT_BITS) - 1;
 
     /// The message that `from` sent after `count - 1` others.
     pub const fn new(from: Seat, count: u64) -> Self {
-        Self((from.0 as u64) << Self::COUNT_BITS | count & ((1 << Self::COUNT_BITS) - 1))
+        Self((from.0 as u64) << Self::COUNT_BITS | count & Self::COUNT_MAX)
     }
 
     /// Who sent it.
@@ -149,7 +151,7 @@ impl MessageId {
 
     /// The how many of all that its sender sent, counted from 1.
     pub const fn count(self) -> u64 {
-        self.0 & ((1 << Self::COUNT_BITS) - 1)
+        self.0 & Self::COUNT_MAX
     }
 
     /// Both as one number.
@@ -234,16 +236,91 @@ impl What {
     pub fn renamed(self, names: &Renaming) -> Self {
         let mut renamed = self;
         match &mut renamed {
-            What::Sent { to: seat, .. }
-            | What::Received { from: seat, .. }
-            | What::Lost { to: seat, .. }
-            | What::Duplicated { to: seat, .. }
-            | What::WaitsFor { whom: seat } => *seat = names.seat(*seat),
+            What::Sent { message, to: seat, .. }
+            | What::Received { message, from: seat, .. }
+            | What::Lost { message, to: seat, .. }
+            | What::Duplicated { message, to: seat } => {
+                *message = MessageId::new(names.seat(message.from()), message.count());
+                *seat = names.seat(*seat);
+            }
+            What::WaitsFor { whom } => *whom = names.seat(*whom),
             What::Asked(said) | What::Told(said) => {
                 said.whom = said.whom.map(|seat| names.seat(seat));
             }
             _ => {}
         }
         renamed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_core::{ProcessId, View};
+
+    use super::*;
+    use crate::family;
+
+    const FROM: Seat = Seat(1);
+    const TO: Seat = Seat(2);
+    const MESSAGE: MessageId = MessageId::new(FROM, 3);
+
+    /// One of every kind, but for what is said.
+    const UNSAID: [(What, Part); 13] = [
+        (What::Sent { message: MESSAGE, to: TO, kind: 0, copy: false }, Part::Deed),
+        (What::Received { message: MESSAGE, from: FROM, kind: 0 }, Part::Cause),
+        (What::Lost { message: MESSAGE, to: TO, cause: LossCause::Network }, Part::Fate),
+        (What::Duplicated { message: MESSAGE, to: TO }, Part::Fate),
+        (What::TimerFired, Part::Cause),
+        (What::Crashed, Part::Circumstance),
+        (What::Returned, Part::Cause),
+        (What::Replaced, Part::Cause),
+        (What::Paused, Part::Circumstance),
+        (What::Resumed, Part::Circumstance),
+        (What::Cut { partition: 0, side: Side::Left }, Part::Circumstance),
+        (What::Healed { partition: 0 }, Part::Circumstance),
+        (What::WaitsFor { whom: TO }, Part::Remark),
+    ];
+
+    #[test]
+    fn every_event_has_its_part_and_what_is_asked_is_a_cause_and_what_is_told_a_deed() {
+        for (what, part) in UNSAID {
+            assert_eq!((what.part(), what.said()), (part, None), "{what:?}");
+        }
+        for word in family::ALL.iter().flat_map(|vocabulary| vocabulary.words) {
+            let said = Said::new(word);
+            let (what, part) = match word.is_asked {
+                true => (What::Asked(said), Part::Cause),
+                false => (What::Told(said), Part::Deed),
+            };
+            assert_eq!((said.what(), what.part(), what.said()), (what, part, Some(&said)));
+        }
+    }
+
+    #[test]
+    fn the_process_at_the_other_end_goes_by_its_other_name() {
+        let view = View::new([1, 2, 3].map(ProcessId)).unwrap();
+        let names = Renaming::new(&view, [2, 0, 1].map(Seat).to_vec()).unwrap();
+        let whom = |what: What| what.renamed(&names).partner();
+        for (what, _) in UNSAID {
+            assert_eq!(whom(what), what.partner().map(|seat| names.seat(seat)), "{what:?}");
+            let sent = what.message().map(|_| MessageId::new(names.seat(FROM), 3));
+            assert_eq!(what.renamed(&names).message(), sent, "by whom it was sent: {what:?}");
+        }
+        let about = |word| Said::new(word).of(TO).what();
+        for word in family::ALL.iter().flat_map(|vocabulary| vocabulary.words) {
+            assert_eq!(about(word).partner(), Some(TO));
+            assert_eq!(whom(about(word)), Some(names.seat(TO)));
+            assert_eq!(whom(Said::new(word).what()), None);
+        }
+    }
+
+    #[test]
+    fn a_message_is_told_from_those_of_others_and_from_all_others_of_its_sender() {
+        let last = MessageId::new(Seat(999_999), MessageId::COUNT_MAX);
+        assert_eq!((last.from(), last.count()), (Seat(999_999), MessageId::COUNT_MAX));
+        assert_ne!(MessageId::new(FROM, 3), MessageId::new(TO, 3));
+        assert_ne!(MessageId::new(FROM, 3), MessageId::new(FROM, 4));
+        let about = UNSAID.iter().filter_map(|(what, _)| what.message());
+        assert_eq!(about.collect::<alloc::vec::Vec<_>>(), [MESSAGE; 4]);
     }
 }

@@ -9,7 +9,7 @@
 //! | fences | [`property::Fences`] | does every entry get a higher number than all before it? |
 //! | ordering | [`property::Ordering`] | is a request granted before another that it happened before? |
 //! | liveness | [`property::Waiting`] | who still waits, and who was overtaken how often? |
-//! | elections | [`Elections`] | is the right one elected, only one, by all, in the end? |
+//! | elections | [`family::elections::ElectionPanel`] | is the right one elected, only one, by all, in the end? |
 //! | detection | [`property::Detection`] | are the dead suspected, and nobody else? |
 //! | measures | [`measure`] | what did it cost? |
 //! | trace | [`trace`] | what happened, event by event? |

@@ -77,7 +77,7 @@ fn bars(trace: &Trace, scene: &Scene) -> Vec<(Sample, String)> {
         if seen().next().is_none() || samples.iter().any(|(other, _)| *other == sample) {
             continue;
         }
-        let is_numbered = seen().any(|bar| bar.kind.label().is_some());
+        let is_numbered = seen().any(|bar| bar.kind.is_numbered());
         let words = match sort.number.filter(|_| is_numbered) {
             Some(number) => format!("{}, #{number}", sort.name),
             None => sort.name.into(),

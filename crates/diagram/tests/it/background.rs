@@ -3,10 +3,9 @@
 use conclave_core::Kind;
 use conclave_diagram::Options;
 use conclave_diagram::scene::{LabelRole, Sample, Scene};
-use conclave_observe::What;
 
 use crate::gallery;
-use crate::run::{BEAT, ELECTION, Run, seat, time};
+use crate::run::{BEAT, ELECTION, Run, suspected, time};
 
 fn scene(run: &Run) -> Scene {
     Scene::of(&run.trace(), &Options::default())
@@ -86,7 +85,7 @@ fn the_same_beats_are_left_out_where_nothing_else_happens_and_kept_around_what_d
 fn no_beat_is_left_out_of_a_run_in_which_something_happens_all_the_time() {
     let mut run = Run::detector(3, 10);
     for at in 0..10 {
-        run.event(at * 1_000 + 500, 1, What::Suspected { whom: seat(2) });
+        run.event(at * 1_000 + 500, 1, suspected(2));
     }
     let scene = scene(&run);
     assert_eq!(scene.arrows.len(), 60);

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use conclave_core::{Fence, Seat};
 use conclave_diagram::Options;
-use conclave_diagram::scene::{BarKind, Scene};
+use conclave_diagram::scene::{LabelRole, Scene};
+use conclave_observe::family::locks::Seen;
 use conclave_observe::trace::Trace;
-use conclave_observe::{Time, What};
+use conclave_observe::{LockName, Time, What};
 
 use crate::gallery;
-use crate::run::{Run, contend, random, seat, time};
+use crate::run::{LEFT, REQUESTED, Run, about, contend, entered, random, seat, time};
 
 type Span = (Seat, Option<Fence>, Time, Option<Time>);
 
@@ -19,13 +20,13 @@ fn expected(trace: &Trace) -> BTreeSet<Span> {
     let spans = records.filter_map(|(index, event)| {
         let rest = trace.records[index + 1..].iter().map(|record| record.event);
         let mut rest = rest.filter(|later| later.seat == event.seat);
-        let (fence, end) = match event.what {
-            What::Requested => (
-                None,
-                rest.find(|later| matches!(later.what, What::Entered { .. } | What::Crashed)),
-            ),
-            What::Entered { fence } => {
-                (Some(fence), rest.find(|later| matches!(later.what, What::Left | What::Crashed)))
+        let mut first = |is_end: fn(Seen) -> bool| rest.find(|later| is_end(Seen::of(later.what)));
+        let (fence, end) = match Seen::of(event.what) {
+            Seen::Requested => {
+                (None, first(|seen| matches!(seen, Seen::Entered { .. } | Seen::Crashed)))
+            }
+            Seen::Entered { fence } => {
+                (Some(fence), first(|seen| matches!(seen, Seen::Left | Seen::Crashed)))
             }
             _ => return None,
         };
@@ -35,10 +36,10 @@ fn expected(trace: &Trace) -> BTreeSet<Span> {
 }
 
 fn drawn(scene: &Scene) -> BTreeSet<Span> {
-    let spans = scene.bars.iter().filter_map(|bar| match bar.kind {
-        BarKind::Waiting => Some((bar.seat, None, bar.from, bar.to)),
-        BarKind::Holding { fence } => Some((bar.seat, Some(fence), bar.from, bar.to)),
-        BarKind::Electing | BarKind::Leading { .. } => None,
+    let spans = scene.bars.iter().filter_map(|bar| match bar.kind.sort.name {
+        "waiting" => Some((bar.seat, None, bar.from, bar.to)),
+        "holding" => Some((bar.seat, Some(Fence(bar.kind.number)), bar.from, bar.to)),
+        _ => None,
     });
     spans.collect()
 }
@@ -47,13 +48,9 @@ fn drawn(scene: &Scene) -> BTreeSet<Span> {
 fn crashing() -> Trace {
     let mut run = Run::new("central", 3);
     run.entry(1, (0, 100, 400), 1);
-    run.event(50, 2, What::Requested).event(120, 2, What::Crashed).event(200, 2, What::Returned);
-    run.event(260, 2, What::Requested);
-    run.event(10, 3, What::Requested).event(90, 3, What::Entered { fence: Fence(2) }).event(
-        95,
-        3,
-        What::Crashed,
-    );
+    run.event(50, 2, REQUESTED).event(120, 2, What::Crashed).event(200, 2, What::Returned);
+    run.event(260, 2, REQUESTED);
+    run.event(10, 3, REQUESTED).event(90, 3, entered(2)).event(95, 3, What::Crashed);
     run.trace()
 }
 
@@ -89,7 +86,7 @@ fn a_bar_begins_and_ends_where_its_times_are() {
 #[test]
 fn an_instant_is_still_a_bar_that_can_be_seen() {
     let mut run = Run::new("central", 1);
-    run.entry(1, (0, 0, 0), 1).event(100, 1, What::Requested);
+    run.entry(1, (0, 0, 0), 1).event(100, 1, REQUESTED);
     let scene = Scene::of(&run.trace(), &Options::default());
     assert!(scene.bars.iter().all(|bar| bar.area.right > bar.area.left));
     assert_eq!(scene.bars.len(), 3);
@@ -136,7 +133,68 @@ fn holders_one_after_the_other_are_not_marked_even_at_the_same_time() {
 #[test]
 fn a_crashed_holder_clashes_with_nobody() {
     let mut run = Run::new("central", 2);
-    run.event(0, 1, What::Entered { fence: Fence(1) }).event(100, 1, What::Crashed);
+    run.event(0, 1, entered(1)).event(100, 1, What::Crashed);
     run.entry(2, (50, 200, 300), 2);
     assert_eq!(Scene::of(&run.trace(), &Options::default()).clashes, []);
+}
+
+/// Two hold at once, of the lock of each.
+fn two_at_once(locks: [u32; 2]) -> Scene {
+    let mut run = Run::new("central", 2);
+    for (process, lock) in (1..).zip(locks) {
+        let entry = [(0, REQUESTED), (100, entered(7)), (300, LEFT)];
+        for (at, what) in entry {
+            run.event(at + u64::from(process) * 50, process, about(lock, what));
+        }
+    }
+    Scene::of(&run.trace(), &Options::default())
+}
+
+#[test]
+fn holders_of_different_locks_do_not_clash_and_of_the_same_they_do() {
+    assert_eq!(two_at_once([1, 2]).clashes, []);
+    assert_eq!(two_at_once([0, 1]).clashes, []);
+    for lock in [0, 1, 2] {
+        let scene = two_at_once([lock, lock]);
+        let [clash] = &scene.clashes[..] else { panic!("one interval") };
+        assert_eq!((clash.sort.who, &clash.holders[..]), ("holders", &[seat(1), seat(2)][..]));
+        assert_eq!((clash.from, clash.to), (time(200), Some(time(350))));
+    }
+}
+
+#[test]
+fn a_bar_says_of_which_lock_it_is_where_locks_have_names() {
+    let words = |scene: &Scene| {
+        let is_number = |role| matches!(role, LabelRole::Fence | LabelRole::FenceAside);
+        let labels = scene.labels.iter().filter(|label| is_number(label.role));
+        labels.map(|label| label.text.clone()).collect::<BTreeSet<_>>()
+    };
+    let scene = two_at_once([0, 3]);
+    assert_eq!(words(&scene), ["#7", "lock 3", "lock 3 #7"].map(String::from).into());
+    let locks: BTreeSet<LockName> = scene.bars.iter().map(|bar| bar.kind.lock).collect();
+    assert_eq!(locks, [0, 3].map(LockName).into());
+    let legend = scene.labels.iter().filter(|label| label.role == LabelRole::Legend);
+    let legend: Vec<&str> = legend.map(|label| &label.text[..]).collect();
+    assert_eq!(legend, ["waiting", "holding, #fence"], "a lock needs no sample of its own");
+}
+
+#[test]
+fn one_process_can_hold_one_lock_and_wait_for_another() {
+    let mut run = Run::new("central", 2);
+    for (at, lock, what) in [(0, 1, REQUESTED), (100, 1, entered(1)), (200, 2, REQUESTED)] {
+        run.event(at, 1, about(lock, what));
+    }
+    run.event(300, 1, about(1, LEFT)).event(400, 1, about(2, entered(1)));
+    run.event(500, 1, What::Crashed).event(600, 2, REQUESTED);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let bars = scene.bars.iter().filter(|bar| bar.seat == seat(1));
+    let bars = bars.map(|bar| (bar.kind.sort.name, bar.kind.lock.0, bar.from, bar.to));
+    let expected = [
+        ("waiting", 1, time(0), Some(time(100))),
+        ("holding", 1, time(100), Some(time(300))),
+        ("waiting", 2, time(200), Some(time(400))),
+        ("holding", 2, time(400), Some(time(500))),
+    ];
+    assert_eq!(bars.collect::<Vec<_>>(), expected);
+    assert_eq!(scene.clashes, []);
 }

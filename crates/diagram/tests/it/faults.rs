@@ -6,7 +6,7 @@ use conclave_diagram::scene::{MarkKind, Scene};
 use conclave_observe::{Side, What};
 
 use crate::gallery;
-use crate::run::{Run, seat, time};
+use crate::run::{REQUESTED, Run, seat, time};
 
 fn strokes(scene: &Scene, process: usize) -> Vec<(Px, Px, bool)> {
     let strokes = scene.lifelines[process - 1].strokes.iter();
@@ -16,7 +16,7 @@ fn strokes(scene: &Scene, process: usize) -> Vec<(Px, Px, bool)> {
 #[test]
 fn a_lifeline_ends_with_a_crash_and_begins_again_with_the_return() {
     let mut run = Run::new("central", 2);
-    run.event(0, 1, What::Requested).event(400, 1, What::Requested);
+    run.event(0, 1, REQUESTED).event(400, 1, REQUESTED);
     run.event(100, 2, What::Crashed).event(300, 2, What::Returned);
     let scene = Scene::of(&run.trace(), &Options::default());
     let (crash, back) = (scene.ticks[1].x, scene.ticks[3].x);
@@ -34,7 +34,7 @@ fn a_lifeline_ends_with_a_crash_and_begins_again_with_the_return() {
 #[test]
 fn who_never_returns_has_no_lifeline_any_more() {
     let mut run = Run::new("central", 2);
-    run.event(0, 1, What::Requested).event(100, 2, What::Crashed).event(200, 1, What::Requested);
+    run.event(0, 1, REQUESTED).event(100, 2, What::Crashed).event(200, 1, REQUESTED);
     let scene = Scene::of(&run.trace(), &Options::default());
     assert_eq!(strokes(&scene, 2), [(scene.plot.left, scene.ticks[1].x, false)]);
     let later = Options { from: Some(time(150)), ..Options::default() };
@@ -45,8 +45,8 @@ fn who_never_returns_has_no_lifeline_any_more() {
 #[test]
 fn a_lifeline_is_dotted_during_a_pause() {
     let mut run = Run::new("central", 1);
-    run.event(0, 1, What::Requested).event(100, 1, What::Paused);
-    run.event(200, 1, What::Resumed).event(300, 1, What::Requested);
+    run.event(0, 1, REQUESTED).event(100, 1, What::Paused);
+    run.event(200, 1, What::Resumed).event(300, 1, REQUESTED);
     let scene = Scene::of(&run.trace(), &Options::default());
     let [_, paused, resumed, _] = scene.ticks[..] else { panic!("0 to 3") };
     assert_eq!(
@@ -62,7 +62,7 @@ fn a_lifeline_is_dotted_during_a_pause() {
 #[test]
 fn a_partition_is_a_band_over_those_it_names_and_a_wall_between_its_sides() {
     let mut run = Run::new("central", 5);
-    run.partition(&[1, 2], &[3, 4], 100, 300).event(400, 5, What::Requested);
+    run.partition(&[1, 2], &[3, 4], 100, 300).event(400, 5, REQUESTED);
     let scene = Scene::of(&run.trace(), &Options::default());
     let bands: Vec<_> =
         scene.bands.iter().map(|band| (band.seat, band.side, band.from, band.to)).collect();
@@ -86,7 +86,7 @@ fn a_partition_is_a_band_over_those_it_names_and_a_wall_between_its_sides() {
 #[test]
 fn a_partition_that_is_too_short_for_its_names_is_still_called_one() {
     let mut run = Run::new("central", 4);
-    run.partition(&[1, 2], &[3, 4], 100, 110).event(400, 1, What::Requested);
+    run.partition(&[1, 2], &[3, 4], 100, 110).event(400, 1, REQUESTED);
     let scene = Scene::of(&run.trace(), &Options::default());
     assert!(scene.labels.iter().any(|label| label.text == "partition"));
 }
@@ -96,7 +96,7 @@ fn a_partition_that_never_heals_lasts_to_the_edge() {
     let mut run = Run::new("central", 2);
     run.event(0, 1, What::Cut { partition: 3, side: Side::Left });
     run.event(0, 2, What::Cut { partition: 3, side: Side::Right });
-    run.event(200, 1, What::Healed { partition: 3 }).event(300, 1, What::Requested);
+    run.event(200, 1, What::Healed { partition: 3 }).event(300, 1, REQUESTED);
     let scene = Scene::of(&run.trace(), &Options::default());
     let ends: Vec<_> = scene.bands.iter().map(|band| (band.to, band.area.right)).collect();
     assert_eq!(ends, [(Some(time(200)), scene.ticks[2].x), (None, scene.plot.right)]);

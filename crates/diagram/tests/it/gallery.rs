@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use conclave_core::Fence;
-use conclave_core::election::Version;
 use conclave_diagram::{Options, draw};
 use conclave_observe::trace::Trace;
 use conclave_observe::{LossCause, What};
 
 use crate::run::{
-    ANSWER, BEAT, COORDINATOR, ELECTION, RELEASE, REPLY, REQUEST, Run, contend, random, seat, time,
+    ANSWER, BEAT, CALLED, COORDINATOR, ELECTING, ELECTION, LEFT, READING, REFUSED, RELEASE, REPLY,
+    REQUEST, REQUESTED, Run, VACANT, contend, entered, random, read, suspected, time, trusted,
+    writing, wrote,
 };
 
 #[test]
@@ -91,7 +91,7 @@ pub fn deadlock() -> Trace {
     let mut run = Run::new("maekawa-plain", 3);
     for process in 1..=3 {
         let next = process % 3 + 1;
-        run.event(0, process, What::Requested);
+        run.event(0, process, REQUESTED);
         run.message(REQUEST, (process, 0), (process, 0), "Request(1)");
         run.message(REPLY, (process, 0), (process, 0), "Locked");
         run.message(REQUEST, (process, 0), (next, 100), "Request(1)");
@@ -102,7 +102,7 @@ pub fn deadlock() -> Trace {
 
 pub fn crash() -> Trace {
     let mut run = Run::new("ricart-agrawala", 4);
-    run.event(0, 1, What::Requested);
+    run.event(0, 1, REQUESTED);
     for other in [2, 4] {
         run.message(REQUEST, (1, 0), (other, 100), "Request(1)");
         run.message(REPLY, (other, 100), (1, 200), "Reply");
@@ -161,7 +161,7 @@ pub fn quiet() -> Trace {
         run.message(REPLY, (1, start + 100), (process, start + 200), "Grant(#1)");
         run.message(RELEASE, (process, start + 300), (1, start + 400), "Release(#1)");
     }
-    run.event(1_000_500, 1, What::Requested);
+    run.event(1_000_500, 1, REQUESTED);
     run.trace()
 }
 
@@ -172,9 +172,9 @@ pub fn copies() -> Trace {
     run.received(message, REQUEST, 2, (1, 100)).received(message, REQUEST, 2, (1, 100));
     let message = run.sent(REQUEST, (3, 0), 1, "Request");
     run.lost(message, (3, 0), 1, LossCause::Network);
-    run.event(0, 2, What::Requested).event(0, 3, What::Requested);
+    run.event(0, 2, REQUESTED).event(0, 3, REQUESTED);
     run.message(REPLY, (1, 100), (2, 200), "Grant { fence: #1 }");
-    run.event(200, 2, What::Entered { fence: Fence(1) }).event(200, 2, What::Left);
+    run.event(200, 2, entered(1)).event(200, 2, LEFT);
     run.message(RELEASE, (2, 200), (1, 300), "Release");
     run.message(REQUEST, (2, 200), (1, 300), "Request<T> & \"more\"");
     run.sent(REPLY, (1, 300), 2, "Grant");
@@ -195,10 +195,10 @@ fn kinds() -> Trace {
 
 pub fn bully() -> Trace {
     let mut run = Run::election("bully", &[3, 5, 6, 80], false);
-    run.event(0, 4, What::Crashed).event(0, 2, What::Called).event(0, 2, What::Electing);
+    run.event(0, 4, What::Crashed).event(0, 2, CALLED).event(0, 2, ELECTING);
     let lost = run.sent(ELECTION, (2, 0), 4, "Election");
     run.lost(lost, (2, 100), 4, LossCause::ReceiverDown);
-    run.message(ELECTION, (2, 0), (3, 100), "Election").event(100, 3, What::Electing);
+    run.message(ELECTION, (2, 0), (3, 100), "Election").event(100, 3, ELECTING);
     run.message(ANSWER, (3, 100), (2, 200), "Answer").elected(300, 3, 3, 0);
     for other in [1, 2] {
         run.message(COORDINATOR, (3, 300), (other, 400), "Coordinator");
@@ -211,32 +211,28 @@ pub fn bully() -> Trace {
 pub fn two_leaders() -> Trace {
     let mut run = Run::election("raft", &[1, 2, 3, 4, 5], false);
     for (leader, others, at) in [(2, [1, 3], 100), (5, [4, 3], 180)] {
-        run.event(0, leader, What::Electing).elected(at, leader, leader, 7);
+        run.event(0, leader, ELECTING).elected(at, leader, leader, 7);
         for other in others {
             run.message(COORDINATOR, (leader, at), (other, at + 100), "Coordinator");
             run.elected(at + 100, other, leader, 7);
         }
     }
-    run.event(400, 2, What::Vacant).event(500, 1, What::Called);
+    run.event(400, 2, VACANT).event(500, 1, CALLED);
     run.trace()
 }
 
 /// A leader that keeps a value, and beats; it crashes, and another process takes its name.
 pub fn lease() -> Trace {
-    let version = |term: u64, number: u64| Version(term << 32 | number);
+    let version = |term: u64, number: u64| term << 32 | number;
     let mut run = Run::election("chubby", &[1, 2, 3, 4], true);
-    run.event(0, 1, What::Electing).elected(50, 1, 1, 1);
+    run.event(0, 1, ELECTING).elected(50, 1, 1, 1);
     for (beat, other) in (0..9).flat_map(|beat| [2, 3, 4].map(|other| (beat, other))) {
         run.message(BEAT, (1, 50 + beat * 40), (other, 150 + beat * 40), "Beat");
     }
-    run.event(100, 1, What::Writing { value: 1 }).event(
-        200,
-        1,
-        What::Wrote { version: version(1, 1) },
-    );
-    run.event(220, 1, What::Reading).event(300, 1, What::Read { version: version(1, 1), value: 1 });
-    run.event(420, 1, What::Crashed).event(600, 2, What::Electing).elected(700, 2, 2, 2);
-    run.event(800, 1, What::Replaced).elected(900, 1, 2, 2).event(950, 3, What::Refused);
+    run.event(100, 1, writing(1)).event(200, 1, wrote(version(1, 1)));
+    run.event(220, 1, READING).event(300, 1, read(version(1, 1), 1));
+    run.event(420, 1, What::Crashed).event(600, 2, ELECTING).elected(700, 2, 2, 2);
+    run.event(800, 1, What::Replaced).elected(900, 1, 2, 2).event(950, 3, REFUSED);
     run.trace()
 }
 
@@ -244,17 +240,17 @@ pub fn detector() -> Trace {
     let mut run = Run::detector(4, 30);
     run.event(3_250, 2, What::Crashed);
     for process in [1, 3, 4] {
-        run.event(4_300, process, What::Suspected { whom: seat(2) });
+        run.event(4_300, process, suspected(2));
     }
-    run.event(4_300, 1, What::Suspected { whom: seat(3) });
-    run.event(4_350, 1, What::Trusted { whom: seat(3) });
+    run.event(4_300, 1, suspected(3));
+    run.event(4_350, 1, trusted(3));
     run.trace()
 }
 
 pub fn many_waits() -> Trace {
     let mut run = Run::new("maekawa-plain", 9);
     for process in 1..=9_u32 {
-        run.event(0, process, What::Requested);
+        run.event(0, process, REQUESTED);
         for to in [process % 9 + 1, (process + 2) % 9 + 1] {
             run.message(REQUEST, (process, 0), (to, 100), "Request(1)");
         }

@@ -1,14 +1,57 @@
 //! Traces written by hand, and a small simulation that writes longer ones.
 
-use conclave_core::election::Term;
+use conclave_core::election::{ONE_AT_A_TIME, TERMS, Term, Version};
+use conclave_core::mutex::{LIVENESS, ORDERING};
 use conclave_core::{Fence, Kind, KindIndex, ProcessId, Promises, Seat};
+use conclave_observe::family::{detectors, elections, locks};
 use conclave_observe::trace::{Header, Record, Trace};
-use conclave_observe::{Event, LossCause, MessageId, Side, Time, What};
+use conclave_observe::{Event, LockName, LossCause, MessageId, MessageNumbers, Side, Time, What};
 
 /// A trace in the making. Processes are named by number from 1, times are hundredths of a delay.
 pub struct Run {
     trace: Trace,
-    messages: u64,
+    messages: MessageNumbers,
+}
+
+/// How many may send something.
+const NUMBERED: usize = 64;
+
+pub const REQUESTED: What = locks::Seen::Requested.what();
+pub const LEAVING: What = locks::Seen::Leaving.what();
+pub const LEFT: What = locks::Seen::Left.what();
+pub const CALLED: What = elections::Seen::Called.what();
+pub const ELECTING: What = elections::Seen::Electing.what();
+pub const VACANT: What = elections::Seen::Vacant.what();
+pub const READING: What = elections::Seen::Reading.what();
+pub const REFUSED: What = elections::Seen::Refused.what();
+
+pub fn entered(fence: u64) -> What {
+    locks::Seen::Entered { fence: Fence(fence) }.what()
+}
+
+pub fn writing(value: u64) -> What {
+    elections::Seen::Writing { value }.what()
+}
+
+pub fn wrote(version: u64) -> What {
+    elections::Seen::Wrote { version: Version(version) }.what()
+}
+
+pub fn read(version: u64, value: u64) -> What {
+    elections::Seen::Read { version: Version(version), value }.what()
+}
+
+pub fn suspected(whom: u32) -> What {
+    detectors::Seen::Suspected { whom: seat(whom) }.what()
+}
+
+pub fn trusted(whom: u32) -> What {
+    detectors::Seen::Trusted { whom: seat(whom) }.what()
+}
+
+/// The same about that lock, if it is something that is said.
+pub fn about(lock: u32, what: What) -> What {
+    what.said().map_or(what, |said| said.about(LockName(lock)).what())
 }
 
 pub const REQUEST: KindIndex = 0;
@@ -37,12 +80,13 @@ impl Run {
             network: "unit".into(),
             members: (1..=members).map(ProcessId).collect(),
             kinds: kinds.map(Into::into).to_vec(),
-            promises: Promises::Mutex { liveness: true, ordering: true },
+            vocabulary: &locks::VOCABULARY,
+            promises: LIVENESS.and(ORDERING),
             options: vec![],
             repeats_from: None,
             is_stuck: false,
         };
-        Self { trace: Trace { header, records: vec![] }, messages: 0 }
+        Self { trace: Trace { header, records: vec![] }, messages: MessageNumbers::new(NUMBERED) }
     }
 
     /// An election, that promises this; with beats besides.
@@ -57,7 +101,8 @@ impl Run {
         let header = &mut run.trace.header;
         header.members = ids.iter().copied().map(ProcessId).collect();
         header.kinds = kinds.map(Into::into).to_vec();
-        header.promises = Promises::Election { largest: false, terms: true, one_at_a_time };
+        header.vocabulary = &elections::VOCABULARY;
+        header.promises = if one_at_a_time { TERMS.and(ONE_AT_A_TIME) } else { TERMS };
         run
     }
 
@@ -65,7 +110,8 @@ impl Run {
     pub fn detector(members: u32, rounds: u64) -> Self {
         let ids: Vec<u32> = (1..=members).collect();
         let mut run = Self::election("heartbeat", &ids, false);
-        run.trace.header.promises = Promises::Detector;
+        run.trace.header.vocabulary = &detectors::VOCABULARY;
+        run.trace.header.promises = Promises::NONE;
         for (round, from, to) in (0..rounds)
             .flat_map(|round| ids.iter().map(move |&from| (round, from)))
             .flat_map(|(round, from)| ids.iter().map(move |&to| (round, from, to)))
@@ -77,8 +123,8 @@ impl Run {
     }
 
     pub fn elected(&mut self, at: u64, process: u32, leader: u32, term: u64) -> &mut Self {
-        let what = What::Elected { leader: seat(leader), term: Term(term) };
-        self.event(at, process, what)
+        let seen = elections::Seen::Elected { leader: seat(leader), term: Term(term) };
+        self.event(at, process, seen.what())
     }
 
     pub fn network(mut self, network: &str) -> Self {
@@ -116,8 +162,7 @@ impl Run {
         to: u32,
         text: &str,
     ) -> MessageId {
-        self.messages += 1;
-        let message = MessageId(self.messages);
+        let message = self.messages.next_of(seat(from));
         let what = What::Sent { message, to: seat(to), kind, copy: false };
         self.say(at, from, what, Some(text));
         message
@@ -149,10 +194,10 @@ impl Run {
 
     /// From asking over entering to leaving.
     pub fn entry(&mut self, process: u32, times: (u64, u64, u64), fence: u64) -> &mut Self {
-        let (asked, entered, left) = times;
-        self.event(asked, process, What::Requested)
-            .event(entered, process, What::Entered { fence: Fence(fence) })
-            .event(left, process, What::Left)
+        let (asked, enters, left) = times;
+        self.event(asked, process, REQUESTED)
+            .event(enters, process, entered(fence))
+            .event(left, process, LEFT)
     }
 
     pub fn partition(&mut self, left: &[u32], right: &[u32], from: u64, to: u64) -> &mut Self {
@@ -224,7 +269,7 @@ pub fn contend(members: u32, rounds: u32, network: &str, mut next: impl FnMut() 
                 let stamp = process.clock;
                 (process.asked, process.replies) = (Some((stamp, me)), 0);
                 process.rounds += 1;
-                run.event(now, me, What::Requested);
+                run.event(now, me, REQUESTED);
                 for other in (1..=members).filter(|&other| other != me) {
                     send(&mut run, other, REQUEST, stamp, next());
                 }
@@ -243,13 +288,13 @@ pub fn contend(members: u32, rounds: u32, network: &str, mut next: impl FnMut() 
                 process.replies += 1;
                 if process.replies == members - 1 {
                     fence += 1;
-                    run.event(now, me, What::Entered { fence: Fence(fence) });
+                    run.event(now, me, entered(fence));
                     number += 1;
                     due.insert((now + 50, number), (me, Due::Leave));
                 }
             }
             Due::Leave => {
-                run.event(now, me, What::Left);
+                run.event(now, me, LEFT);
                 process.asked = None;
                 for to in std::mem::take(&mut process.deferred) {
                     send(&mut run, to, REPLY, 0, next());

@@ -1,15 +1,18 @@
 //! The written picture, read back.
 
-use conclave_core::election::{Term, Version};
-use conclave_core::{Fence, Seat};
+use conclave_core::Seat;
+use conclave_core::election::Term;
 use conclave_diagram::scene::{MarkKind, Sample, Scene};
 use conclave_diagram::{Options, draw};
+use conclave_observe::family::{detectors, elections};
 use conclave_observe::trace::{Record, Trace};
 use conclave_observe::{Event, LossCause, MessageId, Side, Time, What};
 use roxmltree::{Document, Node};
 
 use crate::gallery;
-use crate::run::{Run, random};
+use crate::run::{
+    CALLED, ELECTING, LEAVING, LEFT, REQUESTED, Run, VACANT, about, entered, random, read, wrote,
+};
 
 fn of_class<'a>(svg: &'a Document<'_>, class: &str) -> Vec<Node<'a, 'a>> {
     svg.descendants().filter(|node| node.attribute("class") == Some(class)).collect()
@@ -36,12 +39,7 @@ fn every_picture_is_well_formed_and_holds_its_scene() {
         let count = |class| of_class(&svg, class).len();
         // The legend has a sample of each as well.
         let bars = ["waiting", "holding", "electing", "leading"].map(count).iter().sum::<usize>();
-        let samples = scene.legend.iter().filter(|entry| {
-            matches!(
-                entry.sample,
-                Sample::Waiting | Sample::Holding | Sample::Electing | Sample::Leading
-            )
-        });
+        let samples = scene.legend.iter().filter(|entry| matches!(entry.sample, Sample::Bar(_)));
         assert_eq!(bars, scene.bars.len() + samples.count(), "{name}");
         let is_note =
             |kind| !matches!(kind, MarkKind::Crash | MarkKind::Return | MarkKind::Replace);
@@ -158,14 +156,14 @@ fn nonsense(seed: u64) -> Trace {
     }
     let mut trace = run.trace();
     for _ in 0..80 {
-        let message = MessageId(number() % 9);
+        let message = MessageId::new(Seat(u32::try_from(number() % 3).unwrap()), number() % 3);
         let other = Seat(u32::try_from(number() % 5).unwrap());
         let kind = u8::try_from(number() % 256).unwrap();
         let what = match number() % 27 {
-            0 => What::Requested,
-            1 => What::Entered { fence: Fence(number()) },
-            2 => What::Left,
-            3 => What::Leaving,
+            0 => REQUESTED,
+            1 => entered(number()),
+            2 => LEFT,
+            3 => LEAVING,
             4..=6 => What::Sent { message, to: other, kind, copy: false },
             7..=8 => What::Received { message, from: other, kind },
             9 => What::Lost { message, to: other, cause: LossCause::Network },
@@ -176,17 +174,19 @@ fn nonsense(seed: u64) -> Trace {
             14 => What::Cut { partition: 0, side: Side::Right },
             15 => What::Healed { partition: 0 },
             16 => What::Replaced,
-            17 => What::Called,
-            18 => What::Electing,
-            19 => What::Elected { leader: other, term: Term(number() % 3) },
-            20 => What::Vacant,
-            21 => What::Suspected { whom: other },
-            22 => What::Trusted { whom: other },
-            23 => What::Read { version: Version(number()), value: number() },
-            24 => What::Wrote { version: Version(number()) },
+            17 => CALLED,
+            18 => ELECTING,
+            19 => elections::Seen::Elected { leader: other, term: Term(number() % 3) }.what(),
+            20 => VACANT,
+            21 => detectors::Seen::Suspected { whom: other }.what(),
+            22 => detectors::Seen::Trusted { whom: other }.what(),
+            23 => read(number(), number()),
+            24 => wrote(number()),
             25 => What::Resumed,
             _ => What::WaitsFor { whom: other },
         };
+        // Most of it about the lock without a name.
+        let what = about(u32::try_from((number() % 6).saturating_sub(3)).unwrap(), what);
         let at = Time(match number() % 4 {
             0 => number(),
             1 => u64::MAX,

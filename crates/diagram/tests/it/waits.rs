@@ -2,10 +2,9 @@
 
 use conclave_diagram::Options;
 use conclave_diagram::scene::{LabelRole, Scene};
-use conclave_observe::What;
 
 use crate::gallery;
-use crate::run::{Run, seat, time};
+use crate::run::{REQUESTED, Run, seat, time};
 
 #[test]
 fn a_deadlock_is_a_cycle_of_arrows_beside_the_plot() {
@@ -48,7 +47,7 @@ fn many_arrows_have_one_word_above_them_instead_of_one_each() {
 #[test]
 fn waiting_is_not_drawn_in_a_window_that_ends_before_the_run_does() {
     let mut run = Run::new("central", 2);
-    run.event(0, 1, What::Requested).event(100, 2, What::Requested).waits_for(200, 1, 2);
+    run.event(0, 1, REQUESTED).event(100, 2, REQUESTED).waits_for(200, 1, 2);
     let early = Options { to: Some(time(150)), ..Options::default() };
     assert_eq!(Scene::of(&run.trace(), &early).waits, []);
     assert_eq!(Scene::of(&run.trace(), &Options::default()).waits.len(), 1);

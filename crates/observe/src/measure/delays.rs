@@ -129,42 +129,42 @@ mod tests {
 
     use super::*;
 
-    const IN: What = What::Entered { fence: Fence(1) };
+    const IN: Seen = Seen::Entered { fence: Fence(1) };
 
-    fn measure(history: &[(u64, u32, What)]) -> Delays {
+    fn measure(history: &[(u64, u32, Seen)]) -> Delays {
         let mut delays = Delays::new(3);
-        for &(at, seat, what) in history {
-            delays.on(&Event { at: Time(at), seat: Seat(seat), what });
+        for &(at, seat, seen) in history {
+            delays.on(&Event { at: Time(at), seat: Seat(seat), what: seen.what() });
         }
         delays
     }
 
     #[test]
     fn a_lone_wait_is_a_client_delay_and_a_disturbed_one_is_not() {
-        let lone = measure(&[(0, 0, What::Requested), (2, 0, IN)]);
+        let lone = measure(&[(0, 0, Seen::Requested), (2, 0, IN)]);
         assert_eq!(lone.client.max(), Some(Time(2)));
-        let joined = measure(&[(0, 0, What::Requested), (1, 1, What::Requested), (2, 0, IN)]);
+        let joined = measure(&[(0, 0, Seen::Requested), (1, 1, Seen::Requested), (2, 0, IN)]);
         assert_eq!((joined.client.count(), joined.wait.count()), (0, 1));
-        let behind = [(0, 0, What::Requested), (2, 0, IN), (3, 1, What::Requested)];
-        let behind = measure(&[&behind[..], &[(4, 0, What::Left), (5, 1, IN)]].concat());
+        let behind = [(0, 0, Seen::Requested), (2, 0, IN), (3, 1, Seen::Requested)];
+        let behind = measure(&[&behind[..], &[(4, 0, Seen::Left), (5, 1, IN)]].concat());
         assert_eq!(behind.client.count(), 1, "only the first was alone");
     }
 
     #[test]
     fn a_hand_over_counts_only_if_the_next_one_was_waiting() {
-        let held = [(0, 0, What::Requested), (2, 0, IN)];
-        let waiting = [(3, 1, What::Requested), (9, 0, What::Left), (10, 1, IN)];
+        let held = [(0, 0, Seen::Requested), (2, 0, IN)];
+        let waiting = [(3, 1, Seen::Requested), (9, 0, Seen::Left), (10, 1, IN)];
         assert_eq!(measure(&[&held[..], &waiting].concat()).sync.max(), Some(Time(1)));
-        let late = [(9, 0, What::Left), (11, 1, What::Requested), (13, 1, IN)];
+        let late = [(9, 0, Seen::Left), (11, 1, Seen::Requested), (13, 1, IN)];
         assert_eq!(measure(&[&held[..], &late].concat()).sync.count(), 0);
     }
 
     #[test]
     fn leave_is_measured_from_asking_to_being_out() {
-        let left = measure(&[(0, 0, What::Requested), (2, 0, IN), (5, 0, What::Leaving)]);
+        let left = measure(&[(0, 0, Seen::Requested), (2, 0, IN), (5, 0, Seen::Leaving)]);
         assert_eq!(left.leave.count(), 0);
-        let history = [(0, 0, What::Requested), (2, 0, IN), (5, 0, What::Leaving)];
-        let left = measure(&[&history[..], &[(6, 0, What::Left)]].concat());
+        let history = [(0, 0, Seen::Requested), (2, 0, IN), (5, 0, Seen::Leaving)];
+        let left = measure(&[&history[..], &[(6, 0, Seen::Left)]].concat());
         assert_eq!(left.leave.max(), Some(Time(1)));
     }
 }

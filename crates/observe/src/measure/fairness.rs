@@ -71,14 +71,14 @@ mod tests {
     fn jain(entries: &[u64]) -> Option<f64> {
         let mut fairness = Fairness::new(entries.len());
         for (seat, &count) in entries.iter().enumerate() {
-            let on = |fairness: &mut Fairness, what| {
-                fairness.on(&Event { at: Time(0), seat: Seat::at(seat), what });
+            let on = |fairness: &mut Fairness, seen: Seen| {
+                fairness.on(&Event { at: Time(0), seat: Seat::at(seat), what: seen.what() });
             };
             for _ in 0..count {
-                on(&mut fairness, What::Requested);
-                on(&mut fairness, What::Entered { fence: Fence(1) });
+                on(&mut fairness, Seen::Requested);
+                on(&mut fairness, Seen::Entered { fence: Fence(1) });
             }
-            on(&mut fairness, What::Requested);
+            on(&mut fairness, Seen::Requested);
         }
         fairness.jain()
     }

@@ -44,25 +44,26 @@ mod tests {
     use conclave_core::election::Term;
 
     use super::*;
-    use crate::{Event, What};
+    use crate::Event;
+    use crate::family::elections::Seen;
 
-    fn judge(history: &[(u32, What)]) -> Option<Disagreement> {
+    fn judge(history: &[(u32, Seen)]) -> Option<Disagreement> {
         let (mut deciding, mut property) = (Deciding::new(3, true), Agreement::default());
-        for &(seat, what) in history {
-            deciding.on(&Event { at: Time(0), seat: Seat(seat), what });
+        for &(seat, seen) in history {
+            deciding.on(&Event { at: Time(0), seat: Seat(seat), what: seen.what() });
         }
         property.on_end(Time(9), &deciding);
         property.broken()
     }
 
-    fn elected(leader: u32) -> What {
-        What::Elected { leader: Seat(leader), term: Term::NONE }
+    fn elected(leader: u32) -> Seen {
+        Seen::Elected { leader: Seat(leader), term: Term::NONE }
     }
 
     #[test]
     fn accepts_that_all_who_are_up_believe_the_same() {
         assert_eq!(judge(&[(0, elected(1)), (1, elected(1)), (2, elected(1))]), None);
-        assert_eq!(judge(&[(0, elected(1)), (1, elected(1)), (2, What::Crashed)]), None);
+        assert_eq!(judge(&[(0, elected(1)), (1, elected(1)), (2, Seen::Crashed)]), None);
     }
 
     #[test]

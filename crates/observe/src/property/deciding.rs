@@ -142,37 +142,37 @@ mod tests {
 
     use super::*;
 
-    fn elected(leader: u32) -> What {
-        What::Elected { leader: Seat(leader), term: Term::NONE }
+    fn elected(leader: u32) -> Seen {
+        Seen::Elected { leader: Seat(leader), term: Term::NONE }
     }
 
-    fn watch(history: &[(u64, u32, What)]) -> Deciding {
+    fn watch(history: &[(u64, u32, Seen)]) -> Deciding {
         let mut property = Deciding::new(3, true);
-        for &(at, seat, what) in history {
-            property.on(&Event { at: Time(at), seat: Seat(seat), what });
+        for &(at, seat, seen) in history {
+            property.on(&Event { at: Time(at), seat: Seat(seat), what: seen.what() });
         }
         property
     }
 
     #[test]
     fn whoever_takes_part_is_undecided_until_it_decides_or_dies() {
-        let three = [(1, 0, What::Electing), (1, 1, What::Electing), (2, 2, What::Electing)];
-        let mut seen = watch(&[&three[..], &[(3, 0, elected(2)), (4, 1, What::Crashed)]].concat());
+        let three = [(1, 0, Seen::Electing), (1, 1, Seen::Electing), (2, 2, Seen::Electing)];
+        let mut seen = watch(&[&three[..], &[(3, 0, elected(2)), (4, 1, Seen::Crashed)]].concat());
         assert_eq!((seen.undecided(), seen.iter().collect::<Vec<_>>()), (1, vec![Seat(2)]));
         assert_eq!(seen.on_quiet(), None, "it is not over");
     }
 
     #[test]
     fn whoever_calls_takes_part_where_calls_bind() {
-        assert_eq!(watch(&[(1, 0, What::Called)]).undecided(), 1);
+        assert_eq!(watch(&[(1, 0, Seen::Called)]).undecided(), 1);
         let mut elsewhere = Deciding::new(3, false);
-        elsewhere.on(&Event { at: Time(1), seat: Seat(0), what: What::Called });
+        elsewhere.on(&Event { at: Time(1), seat: Seat(0), what: Seen::Called.what() });
         assert_eq!(elsewhere.undecided(), 0);
     }
 
     #[test]
     fn an_election_lasts_from_the_first_call_to_the_last_decision() {
-        let mut seen = watch(&[(1, 0, What::Called), (1, 0, What::Electing), (4, 0, elected(2))]);
+        let mut seen = watch(&[(1, 0, Seen::Called), (1, 0, Seen::Electing), (4, 0, elected(2))]);
         let wave = Wave { since: Time(1), decided_at: Some(Time(4)) };
         assert_eq!(seen.on_quiet(), Some(wave));
         assert_eq!(seen.on_quiet(), None, "it is over once");

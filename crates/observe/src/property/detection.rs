@@ -188,18 +188,18 @@ impl Suspicions {
 mod tests {
     use super::*;
 
-    fn watch(history: &[(u64, u32, What)]) -> Detection {
+    fn watch(history: &[(u64, u32, Seen)]) -> Detection {
         let mut property = Detection::new(3);
-        for &(at, seat, what) in history {
-            property.on(&Event { at: Time(at), seat: Seat(seat), what });
+        for &(at, seat, seen) in history {
+            property.on(&Event { at: Time(at), seat: Seat(seat), what: seen.what() });
         }
         property
     }
 
-    const DEAD: What = What::Crashed;
+    const DEAD: Seen = Seen::Crashed;
 
-    fn suspects(whom: u32) -> What {
-        What::Suspected { whom: Seat(whom) }
+    fn suspects(whom: u32) -> Seen {
+        Seen::Suspected { whom: Seat(whom) }
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
     /// The last suspicion counts: the others were taken back.
     #[test]
     fn the_time_to_detect_is_that_of_the_suspicion_which_stays() {
-        let trusts = What::Trusted { whom: Seat(2) };
+        let trusts = Seen::Trusted { whom: Seat(2) };
         let early = [(2, 0, suspects(2)), (4, 1, suspects(2)), (5, 2, DEAD)];
         let seen = watch(&early);
         assert_eq!(
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn each_death_of_one_who_comes_back_counts() {
-        let returns = [(8, 2, What::Returned), (8, 0, What::Trusted { whom: Seat(2) })];
+        let returns = [(8, 2, Seen::Returned), (8, 0, Seen::Trusted { whom: Seat(2) })];
         let first = [(5, 2, DEAD), (7, 0, suspects(2)), (7, 1, suspects(2))];
         let second = [(10, 2, DEAD), (15, 0, suspects(2))];
         let times = watch(&[&first[..], &returns, &second].concat()).time_to_detect();
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_suspicion_of_one_who_is_up_is_wrong_and_counted_each_time() {
-        let again = [(8, 0, suspects(2)), (9, 0, What::Trusted { whom: Seat(2) })];
+        let again = [(8, 0, suspects(2)), (9, 0, Seen::Trusted { whom: Seat(2) })];
         let seen = watch(&[&again[..], &[(12, 0, suspects(2))]].concat());
         assert_eq!((seen.wrong(), seen.first_wrong().map(|it| it.at)), (2, Some(Time(8))));
     }
@@ -247,13 +247,13 @@ mod tests {
     fn a_death_that_somebody_does_not_notice_or_unlearns_is_missed() {
         let seen = watch(&[(5, 2, DEAD), (8, 0, suspects(2))]);
         assert_eq!(seen.missed().collect::<Vec<_>>(), [(Seat(1), Seat(2))]);
-        let unlearnt = [(5, 2, DEAD), (8, 0, suspects(2)), (9, 0, What::Trusted { whom: Seat(2) })];
+        let unlearnt = [(5, 2, DEAD), (8, 0, suspects(2)), (9, 0, Seen::Trusted { whom: Seat(2) })];
         assert_eq!(watch(&unlearnt).missed().count(), 2);
     }
 
     #[test]
     fn whoever_came_back_is_not_dead() {
-        let seen = watch(&[(5, 2, DEAD), (6, 2, What::Returned), (8, 0, suspects(2))]);
+        let seen = watch(&[(5, 2, DEAD), (6, 2, Seen::Returned), (8, 0, suspects(2))]);
         assert_eq!((seen.wrong(), seen.missed().count()), (1, 0));
     }
 }

@@ -55,8 +55,8 @@ mod tests {
     fn judge(fences: &[u64]) -> Option<FenceFell> {
         let mut property = Fences::default();
         for &fence in fences {
-            let what = What::Entered { fence: Fence(fence) };
-            property.on(&Event { at: Time(0), seat: Seat(0), what });
+            let seen = Seen::Entered { fence: Fence(fence) };
+            property.on(&Event { at: Time(0), seat: Seat(0), what: seen.what() });
         }
         property.broken()
     }

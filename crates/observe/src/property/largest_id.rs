@@ -113,25 +113,25 @@ mod tests {
     use super::*;
 
     /// Ids 5, 9 and 7; the election is called at 10.
-    fn judge(history: &[(u64, u32, What)]) -> Option<WrongLeader> {
+    fn judge(history: &[(u64, u32, Seen)]) -> Option<WrongLeader> {
         let mut property = LargestId::new(&[5, 9, 7].map(ProcessId));
-        let called = (10, 0, What::Called);
+        let called = (10, 0, Seen::Called);
         let (before, during) = history.split_at(history.partition_point(|(at, ..)| *at < 10));
-        for &(at, seat, what) in before.iter().chain([&called]).chain(during) {
+        for &(at, seat, seen) in before.iter().chain([&called]).chain(during) {
             let wave = (at >= 10).then_some(Wave { since: Time(10), decided_at: None });
-            property.on(&Event { at: Time(at), seat: Seat(seat), what }, wave);
+            property.on(&Event { at: Time(at), seat: Seat(seat), what: seen.what() }, wave);
         }
         property.broken()
     }
 
-    fn elected(leader: u32) -> What {
-        What::Elected { leader: Seat(leader), term: Term::NONE }
+    fn elected(leader: u32) -> Seen {
+        Seen::Elected { leader: Seat(leader), term: Term::NONE }
     }
 
     #[test]
     fn accepts_the_largest_that_is_up() {
         assert_eq!(judge(&[(12, 0, elected(1)), (13, 2, elected(1))]), None);
-        assert_eq!(judge(&[(2, 1, What::Crashed), (12, 0, elected(2))]), None);
+        assert_eq!(judge(&[(2, 1, Seen::Crashed), (12, 0, elected(2))]), None);
     }
 
     #[test]
@@ -142,14 +142,14 @@ mod tests {
 
     #[test]
     fn a_larger_one_that_died_or_came_during_the_election_excuses_it() {
-        assert_eq!(judge(&[(11, 1, What::Crashed), (12, 0, elected(2))]), None);
-        let returned = [(2, 1, What::Crashed), (11, 1, What::Returned), (12, 0, elected(2))];
+        assert_eq!(judge(&[(11, 1, Seen::Crashed), (12, 0, elected(2))]), None);
+        let returned = [(2, 1, Seen::Crashed), (11, 1, Seen::Returned), (12, 0, elected(2))];
         assert_eq!(judge(&returned), None);
     }
 
     #[test]
     fn rejects_one_that_was_dead_all_the_time_but_not_one_that_died_in_it() {
-        assert!(judge(&[(2, 1, What::Crashed), (12, 0, elected(1))]).is_some());
-        assert_eq!(judge(&[(11, 1, What::Crashed), (12, 0, elected(1))]), None);
+        assert!(judge(&[(2, 1, Seen::Crashed), (12, 0, elected(1))]).is_some());
+        assert_eq!(judge(&[(11, 1, Seen::Crashed), (12, 0, elected(1))]), None);
     }
 }

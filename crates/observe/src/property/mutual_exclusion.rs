@@ -70,6 +70,7 @@ mod tests {
     use conclave_core::Fence;
 
     use super::*;
+    use crate::What;
 
     fn judge(history: &[(u32, What)]) -> Option<TwoHolders> {
         let mut property = MutualExclusion::default();
@@ -79,18 +80,19 @@ mod tests {
         property.broken()
     }
 
-    const IN: What = What::Entered { fence: Fence(1) };
+    const IN: What = Seen::Entered { fence: Fence(1) }.what();
+    const OUT: What = Seen::Left.what();
 
     #[test]
     fn accepts_holders_one_after_the_other() {
-        assert_eq!(judge(&[(0, IN), (0, What::Left), (1, IN), (1, What::Left), (0, IN)]), None);
+        assert_eq!(judge(&[(0, IN), (0, OUT), (1, IN), (1, OUT), (0, IN)]), None);
     }
 
     #[test]
     fn rejects_an_entry_while_another_is_in() {
         let broken = TwoHolders { at: Time(1), inside: Seat(0), entered: Seat(1) };
         assert_eq!(judge(&[(0, IN), (1, IN)]), Some(broken));
-        assert_eq!(judge(&[(0, IN), (1, IN), (0, What::Left), (1, What::Left)]), Some(broken));
+        assert_eq!(judge(&[(0, IN), (1, IN), (0, OUT), (1, OUT)]), Some(broken));
     }
 
     #[test]

@@ -107,14 +107,14 @@ mod tests {
 
     use super::*;
 
-    fn elected(leader: u32) -> What {
-        What::Elected { leader: Seat(leader), term: Term(1) }
+    fn elected(leader: u32) -> Seen {
+        Seen::Elected { leader: Seat(leader), term: Term(1) }
     }
 
-    fn judge(history: &[(u64, u32, What)], end: u64) -> Option<TwoLeaders> {
+    fn judge(history: &[(u64, u32, Seen)], end: u64) -> Option<TwoLeaders> {
         let mut property = OneAtATime::new(3);
-        for &(at, seat, what) in history {
-            property.on(&Event { at: Time(at), seat: Seat(seat), what });
+        for &(at, seat, seen) in history {
+            property.on(&Event { at: Time(at), seat: Seat(seat), what: seen.what() });
         }
         property.look(Time(end));
         property.broken()
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn accepts_leaders_one_after_the_other() {
-        assert_eq!(judge(&[(0, 0, elected(0)), (5, 0, What::Vacant), (5, 1, elected(1))], 9), None);
+        assert_eq!(judge(&[(0, 0, elected(0)), (5, 0, Seen::Vacant), (5, 1, elected(1))], 9), None);
         assert_eq!(judge(&[(0, 0, elected(0)), (5, 0, elected(1)), (6, 1, elected(1))], 9), None);
         assert_eq!(
-            judge(&[(0, 0, elected(0)), (5, 0, What::Crashed), (6, 1, elected(1))], 9),
+            judge(&[(0, 0, elected(0)), (5, 0, Seen::Crashed), (6, 1, elected(1))], 9),
             None
         );
     }
@@ -135,22 +135,22 @@ mod tests {
         let broken = TwoLeaders { at: Time(5), first: Seat(0), second: Seat(1) };
         let both = [(0, 0, elected(0)), (5, 1, elected(1))];
         assert_eq!(judge(&both, 6), Some(broken));
-        assert_eq!(judge(&[&both[..], &[(7, 0, What::Vacant)]].concat(), 7), Some(broken));
+        assert_eq!(judge(&[&both[..], &[(7, 0, Seen::Vacant)]].concat(), 7), Some(broken));
     }
 
     #[test]
     fn one_moment_of_both_is_the_order_of_what_is_simultaneous() {
-        let both = [(0, 0, elected(0)), (5, 1, elected(1)), (5, 0, What::Vacant)];
+        let both = [(0, 0, elected(0)), (5, 1, elected(1)), (5, 0, Seen::Vacant)];
         assert_eq!(judge(&both, 9), None);
     }
 
     #[test]
     fn whoever_is_paused_leads_nobody_but_must_know_when_it_goes_on() {
-        let paused = [(0, 0, elected(0)), (3, 0, What::Paused), (5, 1, elected(1))];
+        let paused = [(0, 0, elected(0)), (3, 0, Seen::Paused), (5, 1, elected(1))];
         assert_eq!(judge(&paused, 9), None);
-        let knows = [(8, 0, What::Resumed), (8, 0, What::Vacant)];
+        let knows = [(8, 0, Seen::Resumed), (8, 0, Seen::Vacant)];
         assert_eq!(judge(&[&paused[..], &knows].concat(), 9), None);
-        let goes_on = [(8, 0, What::Resumed), (9, 0, What::Vacant)];
+        let goes_on = [(8, 0, Seen::Resumed), (9, 0, Seen::Vacant)];
         assert!(judge(&[&paused[..], &goes_on].concat(), 9).is_some());
     }
 }

@@ -76,8 +76,8 @@ mod tests {
     fn judge(history: &[(u32, u32, u64)]) -> OnePerTerm {
         let mut property = OnePerTerm::default();
         for (at, &(seat, leader, term)) in (0..).zip(history) {
-            let what = What::Elected { leader: Seat(leader), term: Term(term) };
-            property.on(&Event { at: Time(at), seat: Seat(seat), what });
+            let seen = Seen::Elected { leader: Seat(leader), term: Term(term) };
+            property.on(&Event { at: Time(at), seat: Seat(seat), what: seen.what() });
         }
         property
     }

@@ -133,19 +133,20 @@ mod tests {
         property.overtakings()
     }
 
-    const IN: What = What::Entered { fence: Fence(1) };
+    const ASKS: What = Seen::Requested.what();
+    const IN: What = Seen::Entered { fence: Fence(1) }.what();
 
     fn sent(to: u32) -> What {
-        What::Sent { message: MessageId(1), to: Seat(to), kind: 0, copy: false }
+        What::Sent { message: MessageId::new(Seat(0), 1), to: Seat(to), kind: 0, copy: false }
     }
 
     fn received(from: u32) -> What {
-        What::Received { message: MessageId(1), from: Seat(from), kind: 0 }
+        What::Received { message: MessageId::new(Seat(0), 1), from: Seat(from), kind: 0 }
     }
 
     #[test]
     fn rejects_a_grant_that_passes_a_request_which_happened_before() {
-        let asked = [(0, What::Requested), (0, sent(1)), (1, received(0)), (1, What::Requested)];
+        let asked = [(0, ASKS), (0, sent(1)), (1, received(0)), (1, ASKS)];
         let wrong = [&asked[..], &[(1, IN), (0, IN)]].concat();
         let right = [&asked[..], &[(0, IN), (1, IN)]].concat();
         assert_eq!(judge(&wrong), 1);
@@ -154,22 +155,24 @@ mod tests {
 
     #[test]
     fn requests_that_know_nothing_of_each_other_may_be_granted_in_any_order() {
-        let asked = [(0, What::Requested), (1, What::Requested), (0, sent(1)), (1, received(0))];
+        let asked = [(0, ASKS), (1, ASKS), (0, sent(1)), (1, received(0))];
         assert_eq!(judge(&[&asked[..], &[(1, IN), (0, IN)]].concat()), 0);
     }
 
     #[test]
     fn a_message_sent_before_the_request_does_not_tell_of_it() {
-        let history = [(0, sent(1)), (0, What::Requested), (1, received(0)), (1, What::Requested)];
+        let history = [(0, sent(1)), (0, ASKS), (1, received(0)), (1, ASKS)];
         assert_eq!(judge(&[&history[..], &[(1, IN)]].concat()), 0);
     }
 
     #[test]
     fn a_chain_of_two_messages_tells_as_well_as_one() {
-        let second = What::Sent { message: MessageId(2), to: Seat(2), kind: 0, copy: false };
-        let arrived = What::Received { message: MessageId(2), from: Seat(1), kind: 0 };
-        let asked = [(0, What::Requested), (0, sent(1)), (1, received(0)), (1, second)];
-        let history = [&asked[..], &[(2, arrived), (2, What::Requested), (2, IN)]].concat();
+        let second =
+            What::Sent { message: MessageId::new(Seat(1), 1), to: Seat(2), kind: 0, copy: false };
+        let arrived =
+            What::Received { message: MessageId::new(Seat(1), 1), from: Seat(1), kind: 0 };
+        let asked = [(0, ASKS), (0, sent(1)), (1, received(0)), (1, second)];
+        let history = [&asked[..], &[(2, arrived), (2, ASKS), (2, IN)]].concat();
         assert_eq!(judge(&history), 1);
     }
 }

@@ -156,21 +156,21 @@ mod tests {
     use super::*;
     use crate::Time;
 
-    const READS: What = What::Reading;
-    const DONE: What = What::Wrote { version: Version(0) };
+    const READS: Seen = Seen::Reading;
+    const DONE: Seen = Seen::Wrote { version: Version(0) };
 
-    fn writes(value: u64) -> What {
-        What::Writing { value }
+    fn writes(value: u64) -> Seen {
+        Seen::Writing { value }
     }
 
-    fn read(value: u64) -> What {
-        What::Read { version: Version(0), value }
+    fn read(value: u64) -> Seen {
+        Seen::Read { version: Version(0), value }
     }
 
-    fn judge(history: &[(u32, What)]) -> Option<NoOrder> {
+    fn judge(history: &[(u32, Seen)]) -> Option<NoOrder> {
         let mut property = Register::new(4);
-        for (at, &(seat, what)) in (0..).zip(history) {
-            property.on(&Event { at: Time(at), seat: Seat(seat), what });
+        for (at, &(seat, seen)) in (0..).zip(history) {
+            property.on(&Event { at: Time(at), seat: Seat(seat), what: seen.what() });
         }
         property.on_end();
         property.broken()
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_write_of_which_nobody_knows_may_have_been_done_or_not() {
-        let refused = [(0, writes(1)), (0, What::Refused)];
+        let refused = [(0, writes(1)), (0, Seen::Refused)];
         assert_eq!(judge(&[&refused[..], &[(1, READS), (1, read(0))]].concat()), None);
         assert_eq!(judge(&[&refused[..], &[(1, READS), (1, read(1))]].concat()), None);
     }

@@ -104,41 +104,41 @@ impl Versions {
 mod tests {
     use super::*;
 
-    const WRITING: What = What::Writing { value: 1 };
+    const WRITING: Seen = Seen::Writing { value: 1 };
 
-    fn read(version: u64) -> What {
-        What::Read { version: Version(version), value: 1 }
+    fn read(version: u64) -> Seen {
+        Seen::Read { version: Version(version), value: 1 }
     }
 
-    fn wrote(version: u64) -> What {
-        What::Wrote { version: Version(version) }
+    fn wrote(version: u64) -> Seen {
+        Seen::Wrote { version: Version(version) }
     }
 
-    fn judge(history: &[(u32, What)]) -> Option<WentBack> {
+    fn judge(history: &[(u32, Seen)]) -> Option<WentBack> {
         let mut property = Versions::new(3);
-        for (at, &(seat, what)) in (0..).zip(history) {
-            property.on(&Event { at: Time(at), seat: Seat(seat), what });
+        for (at, &(seat, seen)) in (0..).zip(history) {
+            property.on(&Event { at: Time(at), seat: Seat(seat), what: seen.what() });
         }
         property.broken()
     }
 
     #[test]
     fn accepts_answers_that_never_go_back() {
-        let history = [(0, WRITING), (0, wrote(3)), (1, What::Reading), (1, read(3))];
+        let history = [(0, WRITING), (0, wrote(3)), (1, Seen::Reading), (1, read(3))];
         assert_eq!(judge(&history), None);
-        let again = [(2, What::Reading), (2, read(3)), (2, WRITING), (2, wrote(4))];
+        let again = [(2, Seen::Reading), (2, read(3)), (2, WRITING), (2, wrote(4))];
         assert_eq!(judge(&[&history[..], &again].concat()), None);
     }
 
     #[test]
     fn rejects_a_read_older_than_what_was_known_when_it_was_asked() {
-        let history = [(0, WRITING), (0, wrote(3)), (1, What::Reading), (1, read(2))];
+        let history = [(0, WRITING), (0, wrote(3)), (1, Seen::Reading), (1, read(2))];
         assert_eq!(judge(&history).map(|it| it.before), Some(Version(3)));
     }
 
     #[test]
     fn a_read_asked_before_the_write_was_done_may_be_older() {
-        let history = [(1, What::Reading), (0, WRITING), (0, wrote(3)), (1, read(2))];
+        let history = [(1, Seen::Reading), (0, WRITING), (0, wrote(3)), (1, read(2))];
         assert_eq!(judge(&history), None);
     }
 
@@ -146,7 +146,7 @@ mod tests {
     fn rejects_a_write_that_is_not_newer_and_reads_that_go_back() {
         let twice = [(0, WRITING), (0, wrote(3)), (1, WRITING), (1, wrote(3))];
         assert!(judge(&twice).is_some());
-        let back = [(0, What::Reading), (0, read(3)), (1, What::Reading), (1, read(2))];
+        let back = [(0, Seen::Reading), (0, read(3)), (1, Seen::Reading), (1, read(2))];
         assert!(judge(&back).is_some());
     }
 }

@@ -161,19 +161,19 @@ mod tests {
 
     use super::*;
 
-    const IN: What = What::Entered { fence: Fence(1) };
+    const IN: Seen = Seen::Entered { fence: Fence(1) };
 
-    fn feed(property: &mut Waiting, seat: u32, what: What) {
-        property.on(&Event { at: Time(0), seat: Seat(seat), what });
+    fn feed(property: &mut Waiting, seat: u32, seen: Seen) {
+        property.on(&Event { at: Time(0), seat: Seat(seat), what: seen.what() });
     }
 
     #[test]
     fn keeps_those_who_wait_in_the_order_in_which_they_asked() {
         let mut property = Waiting::new(4);
         for seat in [2, 0, 3, 1] {
-            feed(&mut property, seat, What::Requested);
+            feed(&mut property, seat, Seen::Requested);
         }
-        feed(&mut property, 3, What::Crashed);
+        feed(&mut property, 3, Seen::Crashed);
         assert_eq!(property.iter().collect::<Vec<_>>(), [2, 0, 1].map(Seat));
         feed(&mut property, 0, IN);
         assert_eq!(property.iter().collect::<Vec<_>>(), [2, 1].map(Seat));
@@ -183,10 +183,10 @@ mod tests {
     #[test]
     fn rejects_a_request_that_is_passed_more_than_a_hundred_times_n() {
         let mut property = Waiting::new(2);
-        feed(&mut property, 0, What::Requested);
+        feed(&mut property, 0, Seen::Requested);
         for round in 1..=201 {
             assert_eq!(property.starved(), None, "before round {round}");
-            feed(&mut property, 1, What::Requested);
+            feed(&mut property, 1, Seen::Requested);
             feed(&mut property, 1, IN);
         }
         assert_eq!(property.starved().map(|starved| starved.overtaken), Some(201));
@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn turns_starve_nobody() {
         let mut property = Waiting::new(2);
-        feed(&mut property, 0, What::Requested);
+        feed(&mut property, 0, Seen::Requested);
         for seat in [1, 0].repeat(1_000) {
-            feed(&mut property, seat, What::Requested);
+            feed(&mut property, seat, Seen::Requested);
             feed(&mut property, 1 - seat, IN);
         }
         assert_eq!((property.overtaken(), property.starved()), (0, None));

@@ -15,8 +15,8 @@
 //! Times are nanoseconds; processes are named by their ids, never by their seats; kinds by their
 //! names. A message has a number that no other message of its sender has. `family` says what the
 //! algorithm is for, `keeps` what it promises, and the family's own events follow from it; in a run
-//! with several locks, `lock` says which one such an event is about. `text`, `rules` and `copy` are left out where there is nothing to say; of a timer, `text`
-//! says which it was.
+//! with several locks, `lock` says which one such an event is about. `text`, `rules` and `copy` are
+//! left out where there is nothing to say; of a timer, `text` says which it was.
 //!
 //! Three fields of the first line are left out as a rule. `options` has what the processes were
 //! told beside who takes part, in the words of the command line, so that the run can be taken

@@ -76,12 +76,18 @@ pub(super) enum Flaw {
     /// A word that is none of those that a field can hold.
     #[error("`{field}` is `{word}`; it is one of {known}")]
     UnknownWord { field: &'static str, word: String, known: Words },
+    /// A promise where there are none to be made.
+    #[error("`keeps` is `{word}`; a `{family}` keeps what all of its family do, and nothing else")]
+    NothingToKeep { word: String, family: &'static str },
     /// An event without one of its fields.
     #[error("`{event}` without `{field}`; it has {fields}")]
     Missing { event: String, field: &'static str, fields: Words },
     /// An event with a field of another.
     #[error("`{event}` with `{field}`; it has {fields}")]
     Foreign { event: &'static str, field: String, fields: Words },
+    /// Something other than a number, or one that is too large.
+    #[error("`{field}` is not a number that it can be; it is a whole one, at most {most}")]
+    OutOfRange { field: &'static str, most: u64 },
     /// An event with one of its fields twice.
     #[error("`{field}` is there twice; every field is there once")]
     Twice { field: String },

@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_core::{KindIndex, ProcessId, Seat, View};
-use serde::de::{MapAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::error::Category;
 
@@ -93,17 +93,29 @@ pub(super) struct RecordLine<'a> {
     rules: Cow<'a, [Cow<'static, str>]>,
 }
 
-/// Numbers by name, in the order in which they stand there.
+/// Numbers by name, in the order in which they stand there; `None` is something else that a text
+/// has in the place of a number.
 #[derive(Default)]
-struct Fields(Vec<(Cow<'static, str>, u64)>);
+struct Fields(Vec<(Cow<'static, str>, Option<u64>)>);
 
 impl Fields {
     fn put(&mut self, name: &'static str, number: u64) {
-        self.0.push((Cow::Borrowed(name), number));
+        self.0.push((Cow::Borrowed(name), Some(number)));
     }
 
-    fn get(&self, name: &str) -> Option<u64> {
-        self.0.iter().find(|(field, _)| field == name).map(|&(_, number)| number)
+    /// The number of that name, if there is one.
+    fn get(&self, name: &'static str, most: u64) -> Result<Option<u64>, Flaw> {
+        let field = self.0.iter().find(|(field, _)| field == name);
+        match field.map(|(_, number)| number.filter(|&number| number <= most)) {
+            Some(None) => Err(Flaw::OutOfRange { field: name, most }),
+            number => Ok(number.flatten()),
+        }
+    }
+
+    /// The same, where it is at most a `u32`.
+    fn get_u32(&self, name: &'static str) -> Result<Option<u32>, Flaw> {
+        let number = self.get(name, u32::MAX.into())?;
+        Ok(number.and_then(|number| u32::try_from(number).ok()))
     }
 }
 
@@ -130,11 +142,23 @@ impl<'de> Visitor<'de> for FieldsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
         let mut fields = Fields::default();
-        while let Some((name, number)) = map.next_entry::<String, u64>()? {
+        while let Some((name, value)) = map.next_entry::<String, Value>()? {
+            let number = match value {
+                Value::Number(number) => Some(number),
+                Value::Other(_) => None,
+            };
             fields.0.push((Cow::Owned(name), number));
         }
         Ok(fields)
     }
+}
+
+/// Whether something else is a mistake can be told only when it is known whose field it is.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Value {
+    Number(u64),
+    Other(IgnoredAny),
 }
 
 /// The line's text.
@@ -321,23 +345,22 @@ impl Names<'_> {
         }
         let what = match &*line.event {
             "sent" => What::Sent {
-                message: self.message(line, line.process)?,
+                message: self.sent(line)?,
                 to: self.seat("to", self.need(line, "to", line.to)?)?,
                 kind: self.kind(line)?,
                 copy: line.copy.unwrap_or(false),
             },
-            "received" => What::Received {
-                message: self.message(line, self.need(line, "from", line.from)?)?,
-                from: self.seat("from", self.need(line, "from", line.from)?)?,
-                kind: self.kind(line)?,
-            },
+            "received" => {
+                let from = self.seat("from", self.need(line, "from", line.from)?)?;
+                What::Received { message: self.message(line, from)?, from, kind: self.kind(line)? }
+            }
             "lost" => What::Lost {
-                message: self.message(line, line.process)?,
+                message: self.sent(line)?,
                 to: self.seat("to", self.need(line, "to", line.to)?)?,
                 cause: cause_of(self.need(line, "cause", line.cause.as_deref())?)?,
             },
             "duplicated" => What::Duplicated {
-                message: self.message(line, line.process)?,
+                message: self.sent(line)?,
                 to: self.seat("to", self.need(line, "to", line.to)?)?,
             },
             "timer-fired" => What::TimerFired,
@@ -363,26 +386,33 @@ impl Names<'_> {
 
     fn said(&self, line: &RecordLine<'_>, word: &'static Word) -> Result<Said, Flaw> {
         let mut said = Said::new(word);
-        if let Some(lock) = line.fields.get(LOCK) {
-            said = said.about(LockName(u32::try_from(lock).unwrap_or(u32::MAX)));
+        if let Some(lock) = line.fields.get_u32(LOCK)? {
+            said = said.about(LockName(lock));
         }
         if let Some(field) = word.whom {
             said = said.of(self.whom(line, field)?);
         }
         for (field, number) in word.numbers.iter().zip(&mut said.numbers) {
-            *number = self.need(line, field, line.fields.get(field))?;
+            *number = self.need(line, field, line.fields.get(field, u64::MAX)?)?;
         }
         Ok(said)
     }
 
     fn whom(&self, line: &RecordLine<'_>, field: &'static str) -> Result<Seat, Flaw> {
-        let id = self.need(line, field, line.fields.get(field))?;
-        self.seat(field, u32::try_from(id).unwrap_or(u32::MAX))
+        self.seat(field, self.need(line, field, line.fields.get_u32(field)?)?)
     }
 
-    fn message(&self, line: &RecordLine<'_>, from: u32) -> Result<MessageId, Flaw> {
-        let from = self.seat("process", from)?;
-        Ok(MessageId::new(from, self.need(line, "message", line.message)?))
+    /// The message that this process sent.
+    fn sent(&self, line: &RecordLine<'_>) -> Result<MessageId, Flaw> {
+        self.message(line, self.seat("process", line.process)?)
+    }
+
+    fn message(&self, line: &RecordLine<'_>, from: Seat) -> Result<MessageId, Flaw> {
+        let (field, most) = ("message", MessageId::COUNT_MAX);
+        match self.need(line, field, line.message)? {
+            count if count <= most => Ok(MessageId::new(from, count)),
+            _ => Err(Flaw::OutOfRange { field, most }),
+        }
     }
 
     fn need<T>(

@@ -6,22 +6,26 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::{Fence, ProcessId, Promises, Seat};
+use conclave_core::{ProcessId, Promises, Seat};
 
-use super::json_test::{everything_trace, header, judge, record, sent};
+use super::json_test::{ASK, LEAVE, LEFT, enter, everything_trace, header, judge, record, sent};
 use super::*;
-use crate::{JudgeOrdering, LossCause, MessageId, Side, What};
+use crate::{JudgeOrdering, LossCause, MessageId, Said, Side, What};
 
 #[test]
 fn a_random_trace_that_is_written_is_read_back_the_same() {
-    let mut entries = 0;
-    for seed in 0..300 {
+    let (mut served, mut families) = ([0; family::ALL.len()], [0; family::ALL.len()]);
+    for seed in 0..900 {
         let trace = random_trace(seed);
         assert_eq!(read(&write(&trace)).as_ref(), Ok(&trace), "seed {seed}");
         judge(&trace);
-        entries += trace.judge(JudgeOrdering::No).entries();
+        let of = family::ALL.iter().position(|&it| it == trace.header.vocabulary).unwrap();
+        served[of] += trace.judge(JudgeOrdering::No).served();
+        families[of] += 1;
     }
-    assert!(entries > 1_000, "or nothing much was tested: {entries}");
+    let [entries, decisions, _] = served;
+    assert!(entries > 1_000 && decisions > 500, "or nothing much was tested: {served:?}");
+    assert!(families.into_iter().all(|runs| runs > 200), "{families:?}");
 }
 
 #[test]
@@ -112,15 +116,16 @@ fn random_trace(seed: u64) -> Trace {
     let mut chance = Chance(seed);
     let members = 1 + chance.below(6);
     let mut places = vec![Place::default(); members];
-    let mut flying: Vec<(u64, Seat, Seat, u8)> = Vec::new();
-    let (mut at, mut message, mut fence) = (0, 0, 0);
+    let vocabulary = chance.one_of(family::ALL);
+    let mut flying: Vec<(MessageId, Seat, u8)> = Vec::new();
+    let (mut at, mut fence, mut counts) = (0, 0, vec![0; members]);
     let mut records = Vec::new();
     for _ in 0..chance.below(300) {
         at += chance.next() % 3 * 500_000;
         let seat = Seat::at(chance.below(members));
         let other = Seat::at(chance.below(members));
         let flight = chance.below(flying.len().max(1));
-        let heard = flying.get(flight).is_some_and(|flight| !places[flight.2.index()].down);
+        let heard = flying.get(flight).is_some_and(|flight| !places[flight.1.index()].down);
         let place = &mut places[seat.index()];
         let partition = u16::try_from(chance.below(3)).unwrap();
         let (mut seat, mut text) = (seat, None);
@@ -132,9 +137,8 @@ fn random_trace(seed: u64) -> Trace {
             1 => What::Cut { partition, side: chance.one_of(&[Side::Left, Side::Right]) },
             2 => What::Healed { partition },
             3 | 4 if !flying.is_empty() => {
-                let (id, from, to, _) = flying[flight];
-                seat = from;
-                let message = MessageId(id);
+                let (message, to, _) = flying[flight];
+                seat = message.from();
                 if chance.one_in(2) {
                     flying.push(flying[flight]);
                     What::Duplicated { message, to }
@@ -146,24 +150,27 @@ fn random_trace(seed: u64) -> Trace {
                 }
             }
             5..=8 if heard => {
-                let (id, from, to, kind) = flying.remove(flight);
+                let (message, to, kind) = flying.remove(flight);
                 seat = to;
-                What::Received { message: MessageId(id), from, kind }
+                What::Received { message, from: message.from(), kind }
             }
             _ if place.down => continue,
+            9 | 10 if vocabulary != &family::locks::VOCABULARY => {
+                any_word(vocabulary, other, &mut chance)
+            }
             9 | 10 if place.asked => {
                 *place = Place { inside: true, ..Place::default() };
                 fence += 1;
-                What::Entered { fence: Fence(fence) }
+                enter(fence)
             }
-            9 | 10 if place.inside && chance.one_in(2) => What::Leaving,
+            9 | 10 if place.inside && chance.one_in(2) => LEAVE,
             9 | 10 if place.inside => {
                 place.inside = false;
-                What::Left
+                LEFT
             }
             9 | 10 => {
                 place.asked = true;
-                What::Requested
+                ASK
             }
             11 if chance.one_in(4) => {
                 *place = Place { down: true, ..Place::default() };
@@ -172,10 +179,11 @@ fn random_trace(seed: u64) -> Trace {
             12 => chance.one_of(&[What::Paused, What::Resumed, What::TimerFired]),
             13 => What::WaitsFor { whom: other },
             _ => {
-                message += 1 + chance.next() % 3;
-                let kind = chance.one_of(&[0, 1, 2]);
-                flying.push((message, seat, other, kind));
-                text = Some(format!("\"{message}\"\t\u{2028}"));
+                let count = &mut counts[seat.index()];
+                *count += 1 + chance.next() % 3;
+                let (message, kind) = (MessageId::new(seat, *count), chance.one_of(&[0, 1, 2]));
+                flying.push((message, other, kind));
+                text = Some(format!("\"{count}\"\t\u{2028}"));
                 sent(message, other.0, kind, chance.one_in(2))
             }
         };
@@ -189,7 +197,8 @@ fn random_trace(seed: u64) -> Trace {
     let is_step = |record: &Record| begins_a_loop(&record.event);
     let header = Header {
         seed: chance.next(),
-        promises: any_promises(&mut chance),
+        vocabulary,
+        promises: any_promises(vocabulary, &mut chance),
         members,
         options: options.collect(),
         repeats_from: records.get(from).is_some_and(is_step).then_some(from as u64),
@@ -199,14 +208,17 @@ fn random_trace(seed: u64) -> Trace {
     Trace { header, records }
 }
 
-fn any_promises(chance: &mut Chance) -> Promises {
-    match chance.one_of(&[0, 1, 2]) {
-        0 => Promises::Mutex { liveness: true, ordering: chance.one_in(2) },
-        1 => Promises::Election {
-            largest: chance.one_in(2),
-            terms: chance.one_in(2),
-            one_at_a_time: chance.one_in(2),
-        },
-        _ => Promises::Detector,
+/// Anything that can be said where anything can follow anything.
+fn any_word(vocabulary: &'static Vocabulary, whom: Seat, chance: &mut Chance) -> What {
+    let word = chance.one_of(vocabulary.words);
+    let mut said = Said { whom: word.whom.map(|_| whom), ..Said::new(word) };
+    for (number, _) in said.numbers.iter_mut().zip(word.numbers) {
+        *number = chance.next() % 4;
     }
+    said.what()
+}
+
+fn any_promises(vocabulary: &Vocabulary, chance: &mut Chance) -> Promises {
+    let promises = vocabulary.promises.iter().zip(0..).filter(|_| chance.one_in(2));
+    promises.fold(Promises::NONE, |all, (_, number)| all.and(Promises::number(number)))
 }

@@ -5,12 +5,15 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::{Fence, Phase, ProcessId, Seat};
+use conclave_core::{Phase, ProcessId};
 
-use super::json_test::{HEADER, everything_trace, header, lost, received, record, sent};
+use super::json_test::{
+    ASK, HEADER, LEAVE, LEFT, duplicated, enter, everything_trace, header, lost, message, received,
+    record, sent,
+};
 use super::*;
 use crate::trace::TraceKind;
-use crate::{LossCause, MessageId, What};
+use crate::{LossCause, What};
 
 #[test]
 fn a_million_members_and_256_kinds_are_read_and_not_one_more() {
@@ -29,13 +32,18 @@ fn a_million_members_and_256_kinds_are_read_and_not_one_more() {
 #[test]
 fn a_text_that_is_no_trace_is_refused_with_what_would_be_right() {
     const FIRST: &str = "the first line has `conclave_trace`, `algorithm`, `seed`, `network`, \
-        `promises_order`, `members` and `kinds`, each once";
+        `family`, `members` and `kinds`, each once";
+    /// As it was written once.
+    const VERSION_1: &str = concat!(
+        r#"{"conclave_trace":1,"algorithm":"lamport","seed":1,"network":"unit","#,
+        r#""promises_order":true,"members":[1,2],"kinds":[]}"#
+    );
     let first = |from: &str, to: &str| {
         assert!(HEADER.contains(from));
         HEADER.replacen(from, to, 1)
     };
     let nothing =
-        r#"line 1: nothing is here; the first line of a trace begins with {"conclave_trace":1,"#;
+        r#"line 1: nothing is here; the first line of a trace begins with {"conclave_trace":2,"#;
     let table: Vec<(String, String)> = [
         (String::new(), nothing),
         ("\n \n".into(), nothing),
@@ -47,18 +55,36 @@ fn a_text_that_is_no_trace_is_refused_with_what_would_be_right() {
             "line 1: not JSON at column 59: expected `,` or `}`; every line is one JSON object",
         ),
         (
-            first("_trace\":1", "_trace\":2"),
-            "line 1: version 2 of the trace format; only version 1 can be read",
+            first("_trace\":2", "_trace\":3"),
+            "line 1: version 3 of the trace format; only version 2 can be read",
         ),
-        (first("_trace\":1", "_trace\":\"1\""), "line 1: invalid type: string \"1\"; expected u64"),
+        (VERSION_1.into(), "line 1: version 1 of the trace format; only version 2 can be read"),
+        (first("_trace\":2", "_trace\":\"2\""), "line 1: invalid type: string \"2\"; expected u64"),
         (first("conclave_trace", "trace"), "line 1: missing field `conclave_trace`; FIRST"),
         (first("\"seed\":1,", ""), "line 1: missing field `seed`; FIRST"),
         (first("\"seed\":1", "\"seed\":1,\"seed\":2"), "line 1: duplicate field `seed`; FIRST"),
         (
             first("seed", "sead\\n"),
             "line 1: unknown field `sead\\n`; expected one of `conclave_trace`, `algorithm`, \
-             `seed`, `network`, `promises_order`, `kind`, `keeps`, `members`, `kinds`, `options`, \
-             `repeats_from`, `stuck`",
+             `seed`, `network`, `family`, `keeps`, `members`, `kinds`, `options`, `repeats_from`, \
+             `stuck`",
+        ),
+        (first(r#""family":"mutex","#, ""), "line 1: missing field `family`; FIRST"),
+        (
+            first(r#""family":"mutex""#, r#""family":"barrier""#),
+            "line 1: `family` is `barrier`; it is one of `mutex`, `election`, `detector`",
+        ),
+        (
+            first(r#""ordering""#, r#""one-per-term""#),
+            "line 1: `keeps` is `one-per-term`; it is one of `liveness`, `ordering`",
+        ),
+        (
+            first(
+                r#""mutex","keeps":["liveness","ordering"]"#,
+                r#""detector","keeps":["liveness"]"#,
+            ),
+            "line 1: `keeps` is `liveness`; \
+             a `detector` keeps what all of its family do, and nothing else",
         ),
         (first("\"seed\":1", "\"seed\":-1"), "line 1: invalid value: integer `-1`; expected u64"),
         (first("[3,12,5]", "[]"), "line 1: `members` is empty; a trace has at least one member"),
@@ -111,18 +137,20 @@ fn a_line_that_is_no_record_is_refused_with_what_would_be_right() {
         ),
         (
             r#"{"at":0,"process":3,"event":"left","rule":[]}"#,
-            "unknown field `rule`; expected one of `at`, `process`, `event`, `message`, `from`, \
-             `to`, `kind`, `copy`, `cause`, `fence`, `partition`, `side`, `whom`, `leader`, \
-             `term`, `version`, `value`, `text`, `rules`",
+            "`left` with `rule`; it has none of its own",
         ),
         (r#"{"at":0,"process":3,"event":7}"#, "invalid type: integer `7`; expected a string"),
         (
             r#"{"at":0,"process":3,"event":"leave"}"#,
             "`event` is `leave`; it is one of `requested`, `entered`, `leaving`, `left`, `sent`, \
-             `received`, `lost`, `duplicated`, `timer-fired`, `crashed`, `returned`, `paused`, \
-             `resumed`, `cut`, `healed`, `replaced`, `called`, `electing`, `elected`, \
-             `vacant`, `reading`, `read`, `writing`, `wrote`, `refused`, `suspected`, \
-             `trusted`, `waits-for`",
+             `received`, `lost`, `duplicated`, `timer-fired`, `crashed`, `returned`, `replaced`, \
+             `paused`, `resumed`, `cut`, `healed`, `waits-for`",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"called"}"#,
+            "`event` is `called`; it is one of `requested`, `entered`, `leaving`, `left`, `sent`, \
+             `received`, `lost`, `duplicated`, `timer-fired`, `crashed`, `returned`, `replaced`, \
+             `paused`, `resumed`, `cut`, `healed`, `waits-for`",
         ),
         (
             r#"{"at":0,"process":3,"event":"sent","message":9,"kind":"beat"}"#,
@@ -139,6 +167,64 @@ fn a_line_that_is_no_record_is_refused_with_what_would_be_right() {
         (
             r#"{"at":0,"process":3,"event":"requested","fence":1}"#,
             "`requested` with `fence`; it has none of its own",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"entered","fence":1,"term":1}"#,
+            "`entered` with `term`; it has `fence`",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"entered","fence":1,"to":5}"#,
+            "`entered` with `to`; it has `fence`",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"entered","lock":1}"#,
+            "`entered` without `fence`; it has `fence`",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"crashed","lock":1}"#,
+            "`crashed` with `lock`; it has none of its own",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"sent","message":9,"to":5,"kind":"beat","lock":1}"#,
+            "`sent` with `lock`; it has `message`, `to`, `kind`, `copy`",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"entered","fence":1,"fence":2}"#,
+            "`fence` is there twice; every field is there once",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"requested","lock":1,"lock":1}"#,
+            "`lock` is there twice; every field is there once",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"waits-for","whom":5,"whom":5}"#,
+            "`whom` is there twice; every field is there once",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"entered","fence":"1"}"#,
+            "`fence` is not a number that it can be; \
+             it is a whole one, at most 18446744073709551615",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"entered","fence":null}"#,
+            "`fence` is not a number that it can be; \
+             it is a whole one, at most 18446744073709551615",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"requested","lock":4294967296}"#,
+            "`lock` is not a number that it can be; it is a whole one, at most 4294967295",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"waits-for","whom":4294967296}"#,
+            "`whom` is not a number that it can be; it is a whole one, at most 4294967295",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"sent","message":1099511627776,"to":5,"kind":"beat"}"#,
+            "`message` is not a number that it can be; it is a whole one, at most 1099511627775",
+        ),
+        (
+            r#"{"at":0,"process":3,"event":"received","message":1,"from":4,"kind":"beat"}"#,
+            "`from` is 4, who is not a member; `members` in line 1 names them all",
         ),
         (
             r#"{"at":0,"process":3,"event":"cut","partition":65536,"side":"left"}"#,
@@ -181,52 +267,65 @@ type Refusal<'a> = (&'a [(u32, What)], What, u32, &'a str);
 
 #[test]
 fn a_record_that_cannot_follow_those_before_it_is_refused() {
-    let message = sent(7, 1, 0, false);
-    let inside = [(0, What::Requested), (0, What::Entered { fence: Fence(1) })];
+    let seven = message(0, 7);
+    let sending = sent(seven, 1, 0, false);
+    let inside = [(0, ASK), (0, enter(1))];
     let down = "process 3 does something while it is down; it has to have `returned` first";
     let asking = "enters without asking; each `entered` has a `requested` of its own before it";
     let table: &[Refusal<'_>] = &[
         (
-            &[(0, message)],
-            message,
+            &[(0, sending)],
+            sending,
             0,
-            "message 7 is sent twice; every sending has a number of its own",
+            "message 7 is sent twice; every sending of a process has a number of its own",
         ),
-        (&[], received(7, 0, 0), 1, "message 7 was never sent; its `sent` has to come before"),
+        (&[], received(seven, 0), 1, "message 7 was never sent; its `sent` has to come before"),
         (
-            &[(0, message)],
-            received(7, 0, 0),
+            &[(0, sending)],
+            received(seven, 0),
             2,
             "message 7 goes from 3 to 5; it was sent from 3 to 12",
         ),
         (
-            &[(0, message)],
-            lost(7, 2, LossCause::Network),
+            &[(0, sending)],
+            lost(seven, 2, LossCause::Network),
             0,
             "message 7 goes from 3 to 5; it was sent from 3 to 12",
         ),
         (
-            &[(0, message)],
-            What::Duplicated { message: MessageId(7), to: Seat(1) },
-            1,
-            "message 7 goes from 12 to 12; it was sent from 3 to 12",
+            &[(0, sending)],
+            duplicated(seven, 2),
+            0,
+            "message 7 goes from 3 to 5; it was sent from 3 to 12",
         ),
         (
-            &[(0, message)],
-            received(7, 0, 1),
+            &[(0, sending)],
+            duplicated(message(1, 7), 1),
+            1,
+            "message 7 was never sent; its `sent` has to come before",
+        ),
+        (
+            &[(0, sending), (1, sent(message(1, 7), 2, 0, false))],
+            received(message(1, 7), 0),
+            0,
+            "message 7 goes from 12 to 3; it was sent from 12 to 5",
+        ),
+        (
+            &[(0, sending)],
+            received(seven, 1),
             1,
             "message 7 has another kind than before; it arrives as what it was sent as",
         ),
         (
-            &[(0, message), (0, lost(7, 1, LossCause::Network))],
-            received(7, 0, 0),
+            &[(0, sending), (0, lost(seven, 1, LossCause::Network))],
+            received(seven, 0),
             1,
             "message 7 is not on its way any more; \
              it is `received` or `lost` once, and once more for each `duplicated`",
         ),
         (&[(0, What::Crashed)], What::TimerFired, 0, down),
         (&[(0, What::Crashed)], What::Crashed, 0, down),
-        (&[(0, What::Crashed)], message, 0, down),
+        (&[(0, What::Crashed)], sending, 0, down),
         (
             &[],
             What::Returned,
@@ -236,14 +335,14 @@ fn a_record_that_cannot_follow_those_before_it_is_refused() {
         (&[inside[0]], inside[1].1, 1, &format!("process 12 {asking}")),
         (&inside, inside[1].1, 0, &format!("process 3 {asking}")),
         (
-            &[(0, What::Requested), (0, What::Crashed), (0, What::Returned)],
+            &[(0, ASK), (0, What::Crashed), (0, What::Returned)],
             inside[1].1,
             0,
             &format!("process 3 {asking}"),
         ),
         (
-            &[inside[0], inside[1], (0, What::Left)],
-            What::Leaving,
+            &[inside[0], inside[1], (0, LEFT)],
+            LEAVE,
             0,
             "process 3 leaves without being inside; it has to have `entered` first",
         ),
@@ -262,8 +361,7 @@ fn a_record_that_cannot_follow_those_before_it_is_refused() {
 
 #[test]
 fn time_that_falls_is_refused() {
-    let records =
-        vec![record(2_000_000, 0, What::Requested), record(1_999_999, 1, What::Requested)];
+    let records = vec![record(2_000_000, 0, ASK), record(1_999_999, 1, ASK)];
     let told = read(&write(&Trace { header: header(), records })).unwrap_err().to_string();
     assert_eq!(told, "line 3: `at` falls from 2000000 to 1999999; times never fall");
 }
@@ -292,9 +390,13 @@ fn a_trace_cut_short_is_read_up_to_a_whole_line_and_refused_within_one() {
 #[test]
 fn a_message_quotes_little_of_a_text_and_stays_on_one_line() {
     let field = "x\\n".repeat(10_000);
-    let text = format!("{HEADER}\n{}", format_args!(r#"{{"{field}":1}}"#));
-    let told = read(&text).unwrap_err().to_string();
-    assert!(told.starts_with(r"line 2: unknown field `x\nx\n") && told.contains("...; expected"));
+    let record = format!(r#"{{"at":0,"process":3,"event":"left","{field}":1}}"#);
+    let told = read(&format!("{HEADER}\n{record}")).unwrap_err().to_string();
+    assert!(told.starts_with(r"line 2: `left` with `x\nx\n") && told.contains("...`; it has"));
+    assert!(told.len() < 400 && !told.contains('\n'), "{told}");
+    let first = HEADER.replacen("seed", &field, 1);
+    let told = read(&first).unwrap_err().to_string();
+    assert!(told.starts_with(r"line 1: unknown field `x\nx\n") && told.contains("...; expected"));
     assert!(told.len() < 400 && !told.contains('\n'), "{told}");
 }
 
@@ -302,7 +404,7 @@ fn a_message_quotes_little_of_a_text_and_stays_on_one_line() {
 fn a_loop_that_begins_nowhere_or_within_a_step_is_refused() {
     let told = |from| {
         let header = Header { repeats_from: Some(from), ..header() };
-        let records = vec![record(0, 0, What::Requested), record(0, 0, sent(1, 1, 0, false))];
+        let records = vec![record(0, 0, ASK), record(0, 0, sent(message(0, 1), 1, 0, false))];
         read(&write(&Trace { header, records })).map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(told(0), Ok(()));

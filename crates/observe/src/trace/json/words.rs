@@ -85,6 +85,10 @@ pub(super) fn keeps_of(vocabulary: &Vocabulary, promises: Promises) -> Vec<&'sta
 
 pub(super) fn promises_of(vocabulary: &Vocabulary, keeps: &[&str]) -> Result<Promises, Flaw> {
     keeps.iter().try_fold(Promises::NONE, |promises, word| {
+        if vocabulary.promises.is_empty() {
+            let (word, family) = (excerpt(word), vocabulary.family);
+            return Err(Flaw::NothingToKeep { word, family });
+        }
         one_of("keeps", word, vocabulary.promises, |word| word)?;
         let number = vocabulary.promises.iter().position(|known| known == word);
         let number = number.and_then(|number| u32::try_from(number).ok());
