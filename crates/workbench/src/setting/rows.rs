@@ -391,6 +391,8 @@ pub static SETTINGS: &[Setting] = &[
         "IDS/IDS@FROM..UNTIL",
         "Lose what goes between two groups for a while, e.g. 1,2/3,4,5@10ms..30ms; 1>2 cuts one way"
     ),
+    probability!(loss, "loss", "Lose messages with that probability"),
+    probability!(duplicate, "duplicate", "Deliver messages twice with that probability"),
     Setting {
         is_told: true,
         ..faults!(
@@ -401,8 +403,6 @@ pub static SETTINGS: &[Setting] = &[
             "Let a clock run too fast or too slow, e.g. 2=1.3"
         )
     },
-    probability!(loss, "loss", "Lose messages with that probability"),
-    probability!(duplicate, "duplicate", "Deliver messages twice with that probability"),
     Setting {
         name: "clock",
         meaning: "What a logical clock shows first, where it is not 0, e.g. 32 101",
