@@ -1,9 +1,11 @@
 //! The one task runner: `cargo xtask verify` is the whole gate and never writes, `cargo xtask fix`
 //! is the one that does.
 
+mod compare;
 mod layers;
 mod servers;
 mod tidy;
+mod wasm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +20,12 @@ const USAGE: &str = "usage: cargo xtask TASK
   servers        get the servers that some tests need, below target/servers
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
   fuzz [SECONDS] fuzz every parser for so long (30)
-  bench          the benchmarks";
+  bench          the benchmarks
+  compare OLD NEW [SEEDS]     whether two builds of conclave run the same random plans alike, SEEDS
+                              of each algorithm (1000)
+  compare --searches OLD NEW  whether their quick searches find the same
+  wasm           build the pure crates as WebAssembly, run them in node, compare with native
+  wasm toolchain get what that takes from Debian's packages, below target/wasm-toolchain";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +39,11 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz("30"),
         ["fuzz", seconds] => fuzz(seconds),
         ["bench"] => bench(),
+        ["compare", "--searches", old, new] => compare::searches(old, new),
+        ["compare", old, new] => compare::runs(&root(), old, new, "1000"),
+        ["compare", old, new, seeds] => compare::runs(&root(), old, new, seeds),
+        ["wasm"] => wasm::check(&root()),
+        ["wasm", "toolchain"] => wasm::get_toolchain(&root()),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };
     match done {

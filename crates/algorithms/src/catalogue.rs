@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
-use conclave_core::{Family, Portable, Protocol};
+use conclave_core::{Family, Protocol};
 
 use crate::detector::{Heartbeat, Phi, heartbeat, phi};
 use crate::election::{
@@ -57,8 +57,28 @@ pub trait Visitor<F: Family> {
     /// Does it. `configs` are by seat.
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Self::Output
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>;
+        P: Listed<Family = F>;
 }
+
+/// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can leave
+/// the process.
+#[cfg(feature = "serde")]
+pub trait Listed:
+    Protocol<Message: conclave_core::Portable, Stored: conclave_core::Portable>
+{
+}
+#[cfg(feature = "serde")]
+impl<P> Listed for P where
+    P: Protocol<Message: conclave_core::Portable, Stored: conclave_core::Portable>
+{
+}
+
+/// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can leave
+/// the process.
+#[cfg(not(feature = "serde"))]
+pub trait Listed: Protocol {}
+#[cfg(not(feature = "serde"))]
+impl<P: Protocol> Listed for P {}
 
 /// Lets `visitor` visit the algorithm of `entry`, whatever family it is of.
 pub fn visit<V, T>(entry: &Entry, seating: &Seating<'_>, visitor: V) -> Result<T, SeatingError>

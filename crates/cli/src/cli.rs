@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use conclave_algorithms::quorum::Construction;
-use conclave_core::ProcessId;
 use conclave_observe::Time;
-use conclave_sim::{
-    Crash, Drift, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
-};
+use conclave_sim::{Network, parse_duration};
+use conclave_workbench::setting::{self, MEMBERS_MAX, SettingError};
 
 mod check;
 mod service;
-mod timing;
+mod settings;
 
 pub use check::{CheckArgs, Unfair};
+
+pub use settings::{CheckSettings, RunSettings, Said};
 
 pub use service::{
     CompletionsArgs, ElectArgs, EngineArgs, FenceCheckArgs, FenceCommand, HoldArgs, LockArgs,
@@ -193,44 +193,6 @@ pub struct AlgorithmsArgs {
     pub json: bool,
 }
 
-/// What a recorded run says itself.
-const DECIDED_BY_THE_FILE: [&str; 34] = [
-    "algorithm",
-    "n",
-    "ids",
-    "voting_sets",
-    "network",
-    "no_fifo",
-    "workload",
-    "scenario",
-    "entries",
-    "hold",
-    "seed",
-    "patience",
-    "max_events",
-    "max_time",
-    "initiators",
-    "until",
-    "ask_every",
-    "bound",
-    "answer_timeout",
-    "announcement_timeout",
-    "skip_dead",
-    "beat",
-    "phi",
-    "lease",
-    "session",
-    "dead",
-    "crash",
-    "return",
-    "replace",
-    "pause",
-    "partition",
-    "drift",
-    "loss",
-    "duplicate",
-];
-
 /// `conclave run`
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -239,61 +201,11 @@ pub struct RunArgs {
     pub algorithm: Option<String>,
     /// Take a recorded run again with the real processes, step by step, and refuse it if they do
     /// anything else
-    #[arg(long, value_name = "FILE", conflicts_with_all = DECIDED_BY_THE_FILE)]
+    #[arg(long, value_name = "FILE", conflicts_with = "algorithm")]
     pub replay: Option<PathBuf>,
-    /// How many processes take part; they are 1 to N [default: 5]
-    #[arg(short, value_name = "N", value_parser = members)]
-    pub n: Option<u32>,
-    /// Their ids instead, in ring order
-    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id, conflicts_with = "n")]
-    pub ids: Option<Vec<u32>>,
-    /// How voting sets are made: grid, plane, majority or all [default: grid]
-    #[arg(long, value_name = "NAME")]
-    pub voting_sets: Option<Construction>,
-    /// How long messages take: unit, sync:D, uniform:A..B or exponential:M [default: unit]
-    #[arg(long, value_name = "MODEL")]
-    pub network: Option<Network>,
-    /// Let messages of one channel overtake each other
-    #[arg(long)]
-    pub no_fifo: bool,
-    /// Who asks when: one (each alone), contend (all at once, and again) or think:M [default:
-    /// contend]
-    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
-    pub workload: Option<Workload>,
-    /// Read who takes part, who asks when and what goes wrong from a file
-    #[arg(long, value_name = "FILE")]
-    pub scenario: Option<PathBuf>,
-    /// How many entries in all [default: 4 for each process, 1 with --workload one]
-    #[arg(long, value_name = "COUNT", conflicts_with = "scenario", value_parser = clap::value_parser!(u64).range(1..))]
-    pub entries: Option<u64>,
-    /// How long a holder stays in [default: 1ms]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub hold: Option<Time>,
-    /// The number that decides everything random
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Who calls elections
+    /// What decides the run
     #[command(flatten)]
-    pub election: ElectionArgs,
-    /// What timers are set to
-    #[command(flatten)]
-    pub timing: TimingArgs,
-    /// Faults to inject
-    #[command(flatten)]
-    pub faults: FaultArgs,
-    /// Give up when nobody has entered for that long after a fault [default: 1000 delays per
-    /// process]
-    #[arg(help_heading = "Judging", long, value_name = "TIME", value_parser = parse_duration)]
-    pub patience: Option<Time>,
-    /// Give up after that many events
-    #[arg(help_heading = "Judging", long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_events: Option<u64>,
-    /// Give up at that time
-    #[arg(help_heading = "Judging", long, value_name = "TIME", value_parser = parse_duration)]
-    pub max_time: Option<Time>,
-    /// Judge the order of grants also where that is dear: above 32 processes
-    #[arg(help_heading = "Judging", long)]
-    pub ordering: bool,
+    pub settings: RunSettings,
     /// Print the run event by event, with the rule that fired
     #[arg(help_heading = "Output", long, conflicts_with = "json")]
     pub explain: bool,
@@ -309,84 +221,6 @@ pub struct RunArgs {
     /// For programs
     #[arg(help_heading = "Output", long)]
     pub json: bool,
-}
-
-/// Elections and detectors.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Elections and detectors")]
-pub struct ElectionArgs {
-    /// Who calls an election, and when if not at the start [default: the first that is up]
-    #[arg(long, value_name = "ID[@TIME],...", value_delimiter = ',', value_parser = call, conflicts_with = "scenario")]
-    pub initiators: Option<Vec<(ProcessId, Time)>>,
-    /// Go on at least that long [default: until the last fault can be noticed]
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
-    pub until: Option<Time>,
-    /// Let every process read or write the value that leaders keep, with that mean time in between
-    #[arg(long, value_name = "TIME", value_parser = positive)]
-    pub ask_every: Option<Time>,
-}
-
-/// What timers are set to.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Timers, where the algorithm has them")]
-pub struct TimingArgs {
-    /// D: how long a message takes at most, as the members believe [default: as the network says]
-    #[arg(long, value_name = "TIME", value_parser = positive)]
-    pub bound: Option<Time>,
-    /// T of the bully: how long an answer is waited for [default: 2 D]
-    #[arg(long, value_name = "TIME", value_parser = positive)]
-    pub answer_timeout: Option<Time>,
-    /// T' of the bully: how long the announcement is waited for after an answer [default: 5 D]
-    #[arg(long, value_name = "TIME", value_parser = positive)]
-    pub announcement_timeout: Option<Time>,
-    /// Let the bully strike the dead coordinator from those it asks
-    #[arg(long)]
-    pub skip_dead: bool,
-    /// T of detectors: the time from beat to beat [default: 10 D]
-    #[arg(long, value_name = "TIME", value_parser = positive)]
-    pub beat: Option<Time>,
-    /// The threshold of the accrual detector, from 0.1 to 20 [default: 8]
-    #[arg(long, value_name = "PHI", value_parser = phi)]
-    pub phi: Option<u32>,
-    /// How long a master leads without a word from a majority [default: 20 D]
-    #[arg(long, value_name = "TIME", value_parser = positive)]
-    pub lease: Option<Time>,
-    /// After how long without a word the store closes a session [default: 30 D]
-    #[arg(long, value_name = "TIME", value_parser = positive)]
-    pub session: Option<Time>,
-}
-
-/// Faults of a run.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Faults")]
-pub struct FaultArgs {
-    /// Who is down from the start
-    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id)]
-    pub dead: Vec<u32>,
-    /// Let a process die, e.g. 3@40ms
-    #[arg(long, value_name = "ID@TIME")]
-    pub crash: Vec<Crash>,
-    /// Let it come back without its memory but for what it persisted, e.g. 3@90ms
-    #[arg(long, value_name = "ID@TIME")]
-    pub r#return: Vec<Return>,
-    /// Let another process take its place under the same id, e.g. 3@90ms
-    #[arg(long, value_name = "ID@TIME")]
-    pub replace: Vec<Return>,
-    /// Let a process do nothing for a while, e.g. 2@10ms..30ms
-    #[arg(long, value_name = "ID@FROM..UNTIL")]
-    pub pause: Vec<Pause>,
-    /// Lose what goes between two groups for a while, e.g. 1,2/3,4,5@10ms..30ms; 1>2 cuts one way
-    #[arg(long, value_name = "IDS/IDS@FROM..UNTIL")]
-    pub partition: Vec<Partition>,
-    /// Let a clock run too fast or too slow, e.g. 2=1.3
-    #[arg(long, value_name = "ID=RATE")]
-    pub drift: Vec<Drift>,
-    /// Lose messages with that probability
-    #[arg(long, value_name = "P")]
-    pub loss: Option<Probability>,
-    /// Deliver messages twice with that probability
-    #[arg(long, value_name = "P")]
-    pub duplicate: Option<Probability>,
 }
 
 /// Where to draw a run, and which part of it.
@@ -438,7 +272,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "TIME,TIME,...", value_delimiter = ',', value_parser = parse_duration)]
     pub bounds: Vec<Time>,
     /// The thresholds of phi to try, each from 0.1 to 20
-    #[arg(long, value_name = "PHI,PHI,...", value_delimiter = ',', default_values = ["0.5", "1", "2", "3", "5", "8", "12"], value_parser = phi)]
+    #[arg(long, value_name = "PHI,PHI,...", value_delimiter = ',', default_values = ["0.5", "1", "2", "3", "5", "8", "12"], value_parser = setting::phi)]
     pub thresholds: Vec<u32>,
     /// How many runs for each point
     #[arg(long, value_name = "COUNT", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -489,7 +323,7 @@ pub struct VotingSetsArgs {
     #[arg(value_name = "NAME")]
     pub construction: Construction,
     /// For how many processes
-    #[arg(short, value_name = "N", default_value_t = 9, value_parser = members)]
+    #[arg(short, value_name = "N", default_value_t = 9, value_parser = voters)]
     pub n: u32,
     /// For programs
     #[arg(long)]
@@ -509,62 +343,14 @@ pub struct TraceArgs {
     pub drawing: DrawingArgs,
 }
 
-/// The most processes of one run: more than that would take all memory.
-pub const MEMBERS_MAX: u32 = 100_000;
-
-fn id(text: &str) -> Result<u32, String> {
-    let text = text.trim();
-    text.parse().map_err(|_| {
-        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        match is_number {
-            true => format!("ids are from 0 to {}", u32::MAX - 1),
-            false => "an id is a whole number, e.g. 3".to_owned(),
-        }
-    })
+fn voters(text: &str) -> Result<u32, SettingError> {
+    setting::members(text, 1, MEMBERS_MAX)
 }
 
-/// `3`, at the start, or `3@20ms`.
-fn call(text: &str) -> Result<(ProcessId, Time), String> {
-    let (who, at) = match text.split_once('@') {
-        Some((who, at)) => (who, parse_duration(at).map_err(|error| error.to_string())?),
-        None => (text, Time::ZERO),
-    };
-    Ok((ProcessId(id(who)?), at))
+fn table_members(text: &str) -> Result<u32, SettingError> {
+    setting::members(text, 2, 1_000)
 }
 
-/// Long enough that a quarter of it is still something.
-fn positive(text: &str) -> Result<Time, String> {
-    match parse_duration(text) {
-        Ok(time) if time >= Time(1_000) => Ok(time),
-        Ok(_) => Err("a time of at least 1us is needed here, e.g. 5ms".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// In hundredths, so that it is a whole number.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is at most 2000")]
-fn phi(text: &str) -> Result<u32, String> {
-    match text.parse::<f64>() {
-        Ok(phi) if (0.1..=20.0).contains(&phi) => Ok((phi * 100.0).round() as u32),
-        _ => Err("a threshold is a number from 0.1 to 20, e.g. 8".to_owned()),
-    }
-}
-
-fn members(text: &str) -> Result<u32, String> {
-    in_range(text, 1, MEMBERS_MAX)
-}
-
-fn table_members(text: &str) -> Result<u32, String> {
-    in_range(text, 2, 1_000)
-}
-
-fn sweep_members(text: &str) -> Result<u32, String> {
-    in_range(text, 2, 100)
-}
-
-fn in_range(text: &str, min: u32, max: u32) -> Result<u32, String> {
-    match text.parse() {
-        Ok(n) if (min..=max).contains(&n) => Ok(n),
-        _ => Err(format!("a number of processes is from {min} to {max}")),
-    }
+fn sweep_members(text: &str) -> Result<u32, SettingError> {
+    setting::members(text, 2, 100)
 }

@@ -17,8 +17,8 @@ mod unlock;
 mod voting_sets;
 
 pub use check::{CHECKED, checked};
-pub use conclave_workbench::recorded::judge_again;
-pub use run::{plan_of, plan_of_trace};
+pub use conclave_workbench::recorded::{judge_again, plan_of_trace};
+pub use run::plan_of;
 
 use std::process::ExitCode;
 

@@ -36,7 +36,9 @@ pub use fence::{Fence, HighestFence};
 pub use host::{Environment, Host};
 pub use id::{ProcessId, Seat};
 pub use input::{Input, NoWord};
-pub use message::{Kind, KindIndex, Message, Phase, Portable};
+#[cfg(feature = "serde")]
+pub use message::Portable;
+pub use message::{Kind, KindIndex, Message, Phase};
 pub use promises::Promises;
 pub use protocol::{Arrival, Protocol, Start};
 pub use renaming::{Renaming, Symmetry};

@@ -94,15 +94,8 @@ impl Kind {
 }
 
 /// What can leave the process: messages that cross a real network, and what is kept on a real disk.
-/// Without the feature `serde` that is everything, because nothing leaves then.
 #[cfg(feature = "serde")]
 pub trait Portable: serde::Serialize + serde::de::DeserializeOwned {}
+
 #[cfg(feature = "serde")]
 impl<T: serde::Serialize + serde::de::DeserializeOwned> Portable for T {}
-
-/// What can leave the process: messages that cross a real network, and what is kept on a real disk.
-/// Without the feature `serde` that is everything, because nothing leaves then.
-#[cfg(not(feature = "serde"))]
-pub trait Portable {}
-#[cfg(not(feature = "serde"))]
-impl<T> Portable for T {}

@@ -20,17 +20,32 @@ use crate::plan::Done;
 use crate::sentence::{counted, reason};
 use crate::unit::{Unit, number};
 
+/// What is told of a run of one family.
+struct OfFamily {
+    /// What its applications were to do, in a few words that end with a comma.
+    work: fn(&Done) -> String,
+    /// Every figure, by its name.
+    lines: fn(&Done) -> Vec<(&'static str, String)>,
+    /// Process by process, line by line.
+    by_process: fn(&Done) -> Vec<String>,
+    /// All of it, for programs.
+    fields: fn(&Done) -> Value,
+}
+
+fn of(done: &Done) -> &'static OfFamily {
+    match done.plan.entry.family {
+        Locks::NAME => &mutex::ACCOUNT,
+        Elections::NAME => &election::ACCOUNT,
+        _ => &detector::ACCOUNT,
+    }
+}
+
 /// What was run, in a line: `bully, 5 processes, network unit, called by 1, seed 1`.
 pub fn head(done: &Done) -> String {
     let Done { plan, .. } = done;
     let n = counted(plan.clients.len() as u64, "process", "processes");
     let (name, network, seed) = (plan.entry.name, done.network(), plan.seed);
-    let work = match plan.entry.family {
-        Locks::NAME if done.replayed.is_some() => String::new(),
-        Locks::NAME => format!("workload {}, ", plan.workload),
-        Elections::NAME => election::work(done),
-        _ => detector::work(done),
-    };
+    let work = (of(done).work)(done);
     format!("{name}, {n}, network {network}, {work}seed {seed}")
 }
 
@@ -44,11 +59,7 @@ pub fn replayed(done: &Done) -> Option<String> {
 
 /// Every figure by its name, what became of the faults, and the hash of all that happened.
 pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
-    let mut lines = match done.plan.entry.family {
-        Locks::NAME => mutex::lines(done),
-        Elections::NAME => election::lines(done),
-        _ => detector::lines(done),
-    };
+    let mut lines = (of(done).lines)(done);
     for fault in &done.outcome.faults {
         let label = &fault.label;
         let text = match fault.count {
@@ -72,10 +83,7 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
 
 /// Process by process, line by line: how much each had to do, and how long it waited.
 pub fn by_process(done: &Done) -> Vec<String> {
-    let mut lines = match done.plan.entry.family {
-        Locks::NAME => mutex::by_process(done),
-        _ => handled(done),
-    };
+    let mut lines = (of(done).by_process)(done);
     let (events, delivered) = (done.outcome.events, done.outcome.report.bandwidth.delivered());
     lines.insert(0, "by process:".to_owned());
     lines.push(format!("events: {events}, messages delivered: {delivered}"));
@@ -151,11 +159,7 @@ pub fn as_json(done: &Done, command: &str) -> Value {
         "trace_hash": format!("{:016x}", report.fingerprint),
         "command": command,
     });
-    let more = match plan.entry.family {
-        Locks::NAME => mutex::fields(done),
-        Elections::NAME => election::fields(done),
-        _ => detector::fields(done),
-    };
+    let more = (of(done).fields)(done);
     if let (Value::Object(fields), Value::Object(more)) = (&mut fields, more) {
         fields.extend(more);
     }

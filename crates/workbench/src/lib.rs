@@ -8,6 +8,8 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`plan`] | a run: all that decides it, and carrying it out |
+//! | [`setting`] | the one table of what can be said of a run in a word and a value |
+//! | [`draft`] | what was said of a run, and the plan that follows from it |
 //! | [`account`] | what is told of a run: figures in words, and the same for programs |
 //! | [`sentence`] | what came of a run, in one sentence |
 //! | [`explain`] | a run, event by event |
@@ -23,6 +25,7 @@
 extern crate alloc;
 
 pub mod account;
+pub mod draft;
 pub mod experiment;
 pub mod explain;
 pub mod family;
@@ -31,6 +34,7 @@ pub mod plan;
 pub mod recorded;
 pub mod search;
 pub mod sentence;
+pub mod setting;
 pub mod sweep;
 pub mod table;
 pub mod unit;

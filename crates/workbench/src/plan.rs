@@ -4,18 +4,17 @@ use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write;
 use core::time::Duration;
 
 use conclave_algorithms::catalogue::{
-    self, Entry, Seating, SeatingError, Setting, Timing, Visitor,
+    self, Entry, Listed, Seating, SeatingError, Setting, Timing, Visitor,
 };
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{Locks, ORDERING};
-use conclave_core::{Family, Portable, ProcessId, Protocol, View};
+use conclave_core::{Family, ProcessId, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
@@ -24,6 +23,7 @@ use conclave_sim::{
 };
 
 use crate::family::{self, Playable};
+use crate::setting::SETTINGS;
 
 /// All that decides a run. The same plan gives the same run, byte for byte.
 #[derive(Clone, Debug)]
@@ -90,12 +90,11 @@ pub struct Done {
 /// costs as much as there are processes.
 const ORDERING_BY_DEFAULT_MAX: usize = 32;
 /// How many events a run may take unless it is said otherwise.
-const EVENTS_MAX: u64 = 1_000_000_000;
+pub(crate) const EVENTS_MAX: u64 = 1_000_000_000;
 
 impl Plan {
     /// The run that the command line does when it is told nothing but the algorithm and N.
     pub fn new(entry: &'static Entry, clients: View) -> Self {
-        let n = clients.len() as u64;
         let mut plan = Self {
             entry,
             construction: Construction::Grid,
@@ -103,7 +102,7 @@ impl Plan {
             timing: Timing::of(Network::Unit.typical().as_duration()),
             order: ChannelOrder::Fifo,
             workload: Workload::Contend,
-            entries: 4 * n,
+            entries: 0,
             hold: Time::DELAY,
             calls: Vec::new(),
             until: Time::ZERO,
@@ -118,11 +117,22 @@ impl Plan {
             check_invariants: cfg!(debug_assertions),
             clients,
         };
+        plan.entries = plan.default_entries();
         plan.limits.patience = plan.default_patience();
         plan.ordering = plan.default_ordering();
         plan.calls = plan.default_calls();
         plan.until = plan.default_until();
         plan
+    }
+
+    /// Four for each process, or one where each asks alone; or as many as are scripted.
+    pub fn default_entries(&self) -> u64 {
+        let n = self.clients.len() as u64;
+        match &self.workload {
+            Workload::Contend | Workload::Think { .. } => 4 * n,
+            Workload::One => n,
+            Workload::Script(requests) => requests.len() as u64,
+        }
     }
 
     /// The first that is up calls an election, if that is what it is about.
@@ -215,121 +225,15 @@ impl Plan {
 
     /// The command that does the same again; not for a scenario, which is a file of its own.
     pub fn command(&self) -> String {
-        let mut line = format!("conclave run {}", self.entry.name);
-        let mut say = |text: &str| {
-            line.push(' ');
-            line.push_str(text);
-        };
-        let n = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
-        if self.clients == View::dense(1, n) {
-            say(&format!("-n {n}"));
-        } else {
-            let ids: Vec<_> = self.clients.members().iter().map(ToString::to_string).collect();
-            say(&format!("--ids {}", ids.join(",")));
-        }
-        if let Some((name, value)) = self.voting_sets_option() {
-            say(&format!("--{name} {value}"));
-        }
-        say(&format!("--network {}", self.network));
-        if self.order == ChannelOrder::Any {
-            say("--no-fifo");
-        }
-        if self.entry.is_of::<Locks>() {
-            say(&format!("--workload {} --entries {}", self.workload, self.entries));
-            if self.hold != Time::DELAY {
-                say(&format!("--hold {}ms", self.hold));
-            }
-        }
-        if !self.calls.is_empty() && self.calls != self.default_calls() {
-            let call = |&(id, at): &(ProcessId, Time)| match at {
-                Time::ZERO => id.to_string(),
-                _ => format!("{id}@{at}ms"),
-            };
-            let calls: Vec<_> = self.calls.iter().map(call).collect();
-            say(&format!("--initiators {}", calls.join(",")));
-        }
-        for (name, value) in self.timing_options() {
-            say(format!("--{name} {value}").trim_end());
-        }
-        if self.until != self.default_until() {
-            say(&format!("--for {}ms", self.until));
-        }
-        if let Some(mean) = self.asks_every {
-            say(&format!("--ask-every {mean}ms"));
-        }
-        for label in self.faults.labels() {
-            say(&quoted(&format!("--{label}")));
-        }
-        for drift in &self.faults.drifts {
-            say(&format!("--drift {drift}"));
-        }
-        if self.limits.patience != self.default_patience() {
-            say(&format!("--patience {}ms", self.limits.patience));
-        }
-        if self.limits.events != EVENTS_MAX {
-            say(&format!("--max-events {}", self.limits.events));
-        }
-        if self.limits.time != Limits::NONE.time {
-            say(&format!("--max-time {}ms", self.limits.time));
-        }
-        if self.ordering != self.default_ordering() {
-            say("--ordering");
-        }
-        let _ = write!(line, " --seed {}", self.seed);
-        line
+        let words = SETTINGS.iter().flat_map(|setting| setting.words(self));
+        let words: Vec<String> = words.collect();
+        format!("conclave run {} {}", self.entry.name, words.join(" "))
     }
-}
 
-impl Plan {
-    /// All that the processes are told beside who takes part and that is not as usual: by the names
-    /// of the options, or in the words of a scenario where only that can say it.
+    /// All that the processes are told beside who takes part and that is not as usual, by the names
+    /// of the settings.
     pub fn options(&self) -> Vec<(String, String)> {
-        let named = |name: &str, value: String| (name.to_owned(), value);
-        let drifts = self.faults.drifts.iter().map(|drift| named("drift", drift.to_string()));
-        let clocks = self.clocks.iter().map(|(id, time)| named("clock", format!("{id} {time}")));
-        let holder = self.holder.map(|id| named("holder", id.to_string()));
-        let options = self.voting_sets_option().into_iter().chain(self.timing_options());
-        options.chain(drifts).chain(clocks).chain(holder).collect()
-    }
-
-    fn voting_sets_option(&self) -> Option<(String, String)> {
-        let is_said = self.entry.needs.voting_sets && self.construction != Construction::Grid;
-        is_said.then(|| ("voting-sets".to_owned(), self.construction.to_string()))
-    }
-
-    /// The options that set timers otherwise than they are by default, with their values: an empty
-    /// one where an option has none.
-    fn timing_options(&self) -> impl Iterator<Item = (String, String)> {
-        let timing = &self.timing;
-        let usual = Timing::of(self.network.typical().as_duration());
-        let said = |setting: Setting, value: Option<String>| {
-            value.map(|value| (setting.option().trim_start_matches('-').to_owned(), value))
-        };
-        let time = |setting: Setting, time: Option<Duration>| {
-            said(setting, time.map(|time| format!("{}ms", Time::of(time))))
-        };
-        let bound = (timing.bound != usual.bound).then_some(timing.bound);
-        let phi = (timing.phi_hundredths != usual.phi_hundredths)
-            .then(|| (f64::from(timing.phi_hundredths) / 100.0).to_string());
-        let options = [
-            time(Setting::Bound, bound),
-            time(Setting::Answer, timing.answer),
-            time(Setting::Announcement, timing.announcement),
-            said(Setting::SkipDead, timing.skip_dead.then(String::new)),
-            time(Setting::Beat, timing.beat),
-            said(Setting::Phi, phi),
-            time(Setting::Lease, timing.lease),
-            time(Setting::Session, timing.session),
-        ];
-        options.into_iter().flatten()
-    }
-}
-
-/// `--partition 1>2@...`, so that a shell does not take it for something else.
-fn quoted(words: &str) -> String {
-    match words.split_once(' ') {
-        Some((option, value)) if value.contains('>') => format!("{option} '{value}'"),
-        _ => words.to_owned(),
+        SETTINGS.iter().flat_map(|setting| setting.recorded(self)).collect()
     }
 }
 
@@ -394,7 +298,7 @@ impl<F: Playable> Visitor<F> for Run<'_> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Outcome
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         let Self { plan, view, progress } = self;
         let setup = Setup::<P> {
@@ -429,7 +333,7 @@ impl<F: Playable> Visitor<F> for Again<'_> {
 
     fn visit<P>(self, _: &'static Entry, configs: Vec<P::Config>) -> Self::Output
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         let clocks = match &*self.trace.header.network {
             UNTIMED => Clocks::Absent,

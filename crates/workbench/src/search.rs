@@ -1,6 +1,7 @@
 //! What to search of an algorithm, and the search itself.
 
 pub mod account;
+pub mod draft;
 pub mod properties;
 
 use alloc::format;
@@ -9,7 +10,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, Seating, SeatingError, Timing, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     Asymmetry, Bounds, Channels, Client, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel,
@@ -18,7 +19,7 @@ use conclave_check::{
     Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Refusal, Verdict,
 };
 use conclave_core::mutex::Locks;
-use conclave_core::{Kind, Phase, Portable, ProcessId, Protocol, Seat, View};
+use conclave_core::{Kind, Phase, ProcessId, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{Observed, Time};
 use conclave_sim::Network;
@@ -99,10 +100,11 @@ pub enum SearchError {
 /// Why an algorithm cannot be searched like that, and what would be right.
 fn refused(name: &str, why: Refusal) -> String {
     match why {
-        Refusal::ReadsClock => format!(
-            "{name} reads its clock, and a search has none to show: it can be simulated (`conclave \
-             run {name}`), not searched"
-        ),
+        Refusal::ReadsClock => {
+            format!(
+                "{name} keeps readings of its clock, and a search has none; simulate it instead"
+            )
+        }
         Refusal::Asymmetry(Asymmetry::Names) => format!(
             "{name} goes by ids or seats: its processes are not interchangeable; leave --symmetry \
              out"
@@ -256,7 +258,7 @@ impl SearchPlan {
     }
 
     /// What the processes are told, as a run would tell them.
-    fn told(&self) -> Plan {
+    pub(crate) fn told(&self) -> Plan {
         let mut plan = Plan::new(self.entry, self.clients.clone());
         plan.construction = self.construction;
         plan.timing = self.timing;
@@ -363,7 +365,7 @@ impl<F: Playable, V: OfSetup> Visitor<F> for Visit<'_, V> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> V::Output
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         let plan = self.plan;
         let interchangeable =

@@ -57,20 +57,6 @@ impl Setting {
         Self::Lease,
         Self::Session,
     ];
-
-    /// The option of the command line that says it.
-    pub const fn option(self) -> &'static str {
-        match self {
-            Self::Bound => "--bound",
-            Self::Answer => "--answer-timeout",
-            Self::Announcement => "--announcement-timeout",
-            Self::SkipDead => "--skip-dead",
-            Self::Beat => "--beat",
-            Self::Phi => "--phi",
-            Self::Lease => "--lease",
-            Self::Session => "--session",
-        }
-    }
 }
 
 impl Timing {

@@ -160,3 +160,42 @@ impl Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_begins_before_all_are_done_with_what_was_before() {
+        let (first, second) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let expand = |_: usize| {
+            assert_eq!(second.load(Ordering::SeqCst) % 3, 0);
+            first.fetch_add(1, Ordering::SeqCst);
+        };
+        let look_up = |_: usize| {
+            assert_eq!(first.load(Ordering::SeqCst) % 3, 0);
+            second.fetch_add(1, Ordering::SeqCst);
+        };
+        Crew::led_by(3, &[&expand, &look_up], |crew| (0..100).for_each(|_| crew.work()));
+        assert_eq!(second.into_inner(), 300);
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_one_who_died() {
+        let work = |number: usize| assert_ne!(number, 1, "it dies");
+        let led = catch_unwind(|| Crew::led_by(3, &[&work], Crew::work));
+        assert!(led.is_err());
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_when_the_one_who_leads_dies() {
+        let work = |_: usize| ();
+        let led = catch_unwind(|| {
+            Crew::led_by(3, &[&work], |crew| {
+                crew.work();
+                assert!(crew.phases.is_empty(), "it dies");
+            });
+        });
+        assert!(led.is_err());
+    }
+}

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{MEMBERS_MAX, TimeModel};
+use conclave_core::ProcessId;
+use conclave_workbench::search::{TICK, draft};
+use conclave_workbench::setting::{self, SettingError};
 
-use super::{Format, TimingArgs, id, in_range};
-use crate::search::TICK;
+use super::{CheckSettings, Format};
 
 /// `conclave check`
 #[derive(Debug, Args)]
@@ -29,17 +30,17 @@ pub struct CheckArgs {
     #[arg(short, value_name = "N", value_parser = few)]
     pub n: Option<u32>,
     /// Their ids instead, in ring order
-    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id, conflicts_with = "n")]
-    pub ids: Option<Vec<u32>>,
-    /// How voting sets are made: grid, plane, majority or all [default: grid]
-    #[arg(long, value_name = "NAME")]
-    pub voting_sets: Option<Construction>,
+    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = setting::id, conflicts_with = "n")]
+    pub ids: Option<Vec<ProcessId>>,
+    /// What the processes are told, 1ms being a tick
+    #[command(flatten)]
+    pub settings: CheckSettings,
     /// How often each asks for the lock, or calls an election [default: 2 and 1]
     #[arg(long, value_name = "COUNT")]
     pub requests: Option<u8>,
     /// Who asks or calls [default: everybody]
-    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = id)]
-    pub askers: Option<Vec<u32>>,
+    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = setting::id)]
+    pub askers: Option<Vec<ProcessId>>,
     /// How time passes: async (a timer may run out as soon as it is set) or sync:D (in ticks of
     /// 1ms; a message takes at most D, a timer runs out at its tick) [default: what the algorithm
     /// needs]
@@ -48,9 +49,6 @@ pub struct CheckArgs {
     /// Let messages of one channel overtake each other
     #[arg(long)]
     pub no_fifo: bool,
-    /// What timers are set to, 1ms being a tick
-    #[command(flatten)]
-    pub timing: TimingArgs,
     /// At most so many processes die
     #[arg(help_heading = "Faults", long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=15))]
     pub crashes: u8,
@@ -135,12 +133,23 @@ pub enum Unfair {
     Ticks,
 }
 
+impl From<Unfair> for draft::Unfair {
+    fn from(unfair: Unfair) -> Self {
+        match unfair {
+            Unfair::Arrivals => Self::Arrivals,
+            Unfair::Timers => Self::Timers,
+            Unfair::Leaves => Self::Leaves,
+            Unfair::Ticks => Self::Ticks,
+        }
+    }
+}
+
 /// One place is for a coordinator.
 const FEW: u32 = 30;
 const _: () = assert!((FEW as usize) < MEMBERS_MAX);
 
-fn few(text: &str) -> Result<u32, String> {
-    in_range(text, 1, FEW)
+fn few(text: &str) -> Result<u32, SettingError> {
+    setting::members(text, 1, FEW)
 }
 
 fn time(text: &str) -> Result<TimeModel, String> {

@@ -8,6 +8,7 @@ use conclave_core::Family;
 use conclave_core::detector::Detectors;
 use conclave_core::election::{Elections, LARGEST, ONE_AT_A_TIME, TERMS};
 use conclave_core::mutex::{LIVENESS, Locks, ORDERING};
+use conclave_workbench::setting::timers_of;
 use serde_json::{Value, json};
 
 use super::output;
@@ -30,8 +31,7 @@ fn print(out: &mut impl Write) -> std::io::Result<()> {
         writeln!(out, "    needs     {}", needs(entry))?;
         writeln!(out, "    messages  {}", kinds(entry))?;
         if !entry.settings.is_empty() {
-            let options: Vec<_> = entry.settings.iter().map(|it| it.option()).collect();
-            writeln!(out, "    options   {}", options.join(", "))?;
+            writeln!(out, "    options   {}", timers_of(entry).join(", "))?;
         }
         writeln!(out, "    costs     {}", costs(entry))?;
         writeln!(out, "    crash     {}", entry.crash)?;
@@ -122,7 +122,7 @@ fn as_json(entry: &Entry) -> Value {
         "summary": entry.summary,
         "citation": entry.citation,
         "promises": promises_json(entry),
-        "options": entry.settings.iter().map(|it| it.option()).collect::<Vec<_>>(),
+        "options": timers_of(entry),
         "needs": {
             "coordinator": entry.needs.coordinator,
             "voting_sets": entry.needs.voting_sets,

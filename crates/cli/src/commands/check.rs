@@ -12,22 +12,19 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
-use conclave_algorithms::catalogue::{self, Entry, Setting};
-use conclave_algorithms::quorum::Construction;
-use conclave_check::system::{Bounds, Channels, Faults, Flaw, TimeModel};
-use conclave_check::{Fairness, Finding, Limit, Progress as Far, STATES_MAX, Verdict};
-use conclave_core::detector::Detectors;
-use conclave_core::election::{Elections, TERMS};
-use conclave_core::mutex::Locks;
-use conclave_core::{ProcessId, View};
+use conclave_algorithms::catalogue;
+use conclave_check::system::{Bounds, Faults, Flaw};
+use conclave_check::{Finding, Limit, Progress as Far, Verdict};
+use conclave_core::View;
+use conclave_observe::Verdict as Judged;
 use conclave_observe::trace::json;
-use conclave_observe::{Time, Verdict as Judged};
 use conclave_workbench::search::account::{self, word};
+use conclave_workbench::search::draft::SearchDraft;
 use conclave_workbench::search::{SearchPlan, Searched};
 use conclave_workbench::unit::grouped;
 
-use super::{output, voting_sets};
-use crate::cli::{CheckArgs, DrawingArgs, Format, Unfair};
+use super::output;
+use crate::cli::{CheckArgs, DrawingArgs, Format};
 use crate::exit;
 use crate::interrupt::{self, is_interrupted};
 use crate::progress::Progress;
@@ -98,110 +95,42 @@ fn say_what_is_not_written(args: &CheckArgs, searched: &Searched) {
 /// What is to be searched, if it makes sense.
 fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
     let entry = catalogue::find(args.algorithm.as_deref().unwrap_or_default())?;
-    let name = entry.name;
-    let clients = match (&args.ids, args.n) {
-        (Some(ids), _) => View::new(ids.iter().copied().map(ProcessId))?,
-        (None, n) => View::dense(1, n.unwrap_or(3)),
-    };
-    let mut plan = SearchPlan::new(entry, clients);
-    if args.voting_sets.is_some() && !entry.needs.voting_sets {
-        bail!("{name} uses no voting sets; leave --voting-sets out, or choose maekawa");
-    }
-    plan.construction = args.voting_sets.unwrap_or(Construction::Grid);
-    voting_sets::check_size(plan.construction, u32::try_from(plan.clients.len())?)?;
-    plan.requests = args.requests.unwrap_or(plan.requests);
-    if args.requests.is_some() && entry.is_of::<Detectors>() {
-        bail!("nobody asks a detector for anything; leave --requests out");
-    }
-    if let Some(askers) = &args.askers {
-        let askers: Vec<ProcessId> = askers.iter().copied().map(ProcessId).collect();
-        if let Some(stranger) = askers.iter().find(|&&id| plan.clients.seat(id).is_none()) {
-            bail!("process {stranger} does not take part; --askers are some of those who do");
-        }
-        if entry.is_of::<Detectors>() {
-            bail!("nobody asks a detector for anything; leave --askers out");
-        }
-        let is_twice = |place: usize| askers[..place].contains(&askers[place]);
-        if let Some(twice) = (0..askers.len()).find(|&place| is_twice(place)) {
-            bail!("process {} is named twice; --askers names each once", askers[twice]);
-        }
-        plan.askers = Some(askers);
-    }
-    plan.set_time(args.time.unwrap_or(plan.time));
-    args.timing.check_fit(entry)?;
-    plan.timing = args.timing.timing(Time::of(plan.timing.bound));
-    if plan.time.is_sync() && entry.settings.contains(&Setting::Session) {
-        // The usual one has parts of no whole number of ticks.
-        let session = plan.timing.session.unwrap_or(12 * plan.timing.bound);
-        plan.timing.session = Some(session);
-    }
-    if args.no_fifo {
-        plan.channels = Channels::Unordered;
-    }
     let CheckArgs { crashes, returns, losses, duplications, terms, timeouts, .. } = *args;
-    plan.faults = Faults { crashes, returns, losses, duplications };
-    plan.crash_loses = args.crash_loses;
-    if args.crash_loses && crashes == 0 {
-        bail!("nobody dies who could lose anything; give --crashes 1 with --crash-loses");
-    }
-    if returns > crashes {
-        bail!("only the dead can come back; give as many --crashes as --returns");
-    }
-    if terms.is_some() && !(entry.is_of::<Elections>() && entry.promises.keeps(TERMS)) {
-        bail!("{name} has no terms; leave --terms out, or choose chubby or zookeeper");
-    }
-    plan.bounds = Bounds { terms, timeouts };
-    plan.symmetry = args.symmetry;
-    let options = &mut plan.options;
-    options.liveness = !args.safety;
-    options.is_exact = args.exact;
-    options.threads = threads(args);
-    options.budget.bytes = args.max_memory;
-    options.budget.states = max_states(args)?.unwrap_or(options.budget.states);
-    for unfair in &args.unfair {
-        check_unfair(*unfair, entry, plan.time)?;
-        let Fairness { arrivals, timers, leaves, ticks } = &mut options.fairness;
-        *match unfair {
-            Unfair::Arrivals => arrivals,
-            Unfair::Timers => timers,
-            Unfair::Leaves => leaves,
-            Unfair::Ticks => ticks,
-        } = false;
-    }
+    let clients = match (&args.ids, args.n) {
+        (Some(ids), _) => Some(View::new(ids.iter().copied())?),
+        (None, n) => n.map(|n| View::dense(1, n)),
+    };
+    let draft = SearchDraft {
+        clients,
+        said: args.settings.said.clone(),
+        requests: args.requests,
+        askers: args.askers.clone(),
+        time: args.time,
+        is_unordered: args.no_fifo,
+        faults: Faults { crashes, returns, losses, duplications },
+        crash_loses: args.crash_loses,
+        bounds: Bounds { terms, timeouts },
+        symmetry: args.symmetry,
+        is_safety: args.safety,
+        unfair: args.unfair.iter().copied().map(Into::into).collect(),
+        max_states: args.max_states,
+    };
+    let mut plan = draft.plan(entry)?;
+    spend(&mut plan, args);
     Ok(plan)
+}
+
+/// How much this machine may do for it.
+fn spend(plan: &mut SearchPlan, args: &CheckArgs) {
+    plan.options.is_exact = args.exact;
+    plan.options.threads = threads(args);
+    plan.options.budget.bytes = args.max_memory;
 }
 
 /// On how many threads: one for each core, unless it is said otherwise.
 fn threads(args: &CheckArgs) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     args.threads.map_or_else(cores, usize::from)
-}
-
-/// How many states to search at most, if that is said. Each needs a number.
-fn max_states(args: &CheckArgs) -> anyhow::Result<Option<u64>> {
-    match args.max_states {
-        Some(many) if many > STATES_MAX => {
-            bail!("a search can tell {STATES_MAX} states apart; give --max-states up to that")
-        }
-        states => Ok(states),
-    }
-}
-
-/// Whether there is any of what need not be done: to take away nothing would prove nothing new.
-fn check_unfair(what: Unfair, entry: &Entry, time: TimeModel) -> anyhow::Result<()> {
-    let name = entry.name;
-    match what {
-        Unfair::Timers if entry.settings.is_empty() => {
-            bail!("{name} sets no timers; leave --unfair timers out")
-        }
-        Unfair::Leaves if !entry.is_of::<Locks>() => {
-            bail!("{name} is no lock, and nobody leaves; leave --unfair leaves out")
-        }
-        Unfair::Ticks if !time.is_sync() => {
-            bail!("there are no ticks in async; leave --unfair ticks out, or choose --time sync:1")
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Says how far a search is, and ends it after that time or by Ctrl-C.

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::bail;
-use conclave_algorithms::quorum::{Construction, VotingSets, optimum};
+use conclave_algorithms::quorum::{VotingSets, optimum};
 use conclave_core::{Seat, View};
+use conclave_workbench::draft::check_voters;
 use conclave_workbench::sentence::counted;
 use conclave_workbench::unit::number;
 use serde_json::{Map, json};
@@ -14,8 +14,8 @@ use super::output;
 use crate::cli::VotingSetsArgs;
 
 pub fn execute(args: &VotingSetsArgs) -> anyhow::Result<ExitCode> {
-    check_size(args.construction, args.n)?;
     let view = View::dense(1, args.n);
+    check_voters(args.construction, &view)?;
     let sets = VotingSets::build(args.construction, &view)?;
     sets.check()?;
     output::say(|out| print(args, &view, &sets, out))?;
@@ -61,13 +61,4 @@ fn print(
     )?;
     writeln!(out, "M, sets that one is in: {} to {}", membership.min, membership.max)?;
     writeln!(out, "checked: everybody is in its own set, and any two sets share a member")
-}
-
-/// Majorities of very many would take all memory: N^2/2 names.
-pub fn check_size(construction: Construction, n: u32) -> anyhow::Result<()> {
-    const MAJORITY_MAX: u32 = 20_000;
-    if construction == Construction::Majority && n > MAJORITY_MAX {
-        bail!("majorities of {n} processes do not fit; choose at most {MAJORITY_MAX}, or grid");
-    }
-    Ok(())
 }

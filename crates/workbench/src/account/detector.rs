@@ -10,10 +10,13 @@ use conclave_core::{Phase, Seat};
 use conclave_observe::property::Detection;
 use serde_json::{Value, json};
 
-use super::{load_line, sent, times};
+use super::{OfFamily, handled, load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::{counted, is_nobody_left};
 use crate::unit::{Unit, spread};
+
+/// What is told of it.
+pub(super) const ACCOUNT: OfFamily = OfFamily { work, lines, by_process: handled, fields };
 
 /// How many are named before the rest is left out.
 const NAMED_MOST: usize = 10;
@@ -22,12 +25,12 @@ const NAMED_MOST: usize = 10;
 const NOBODY_LEFT: &str = "nobody was left to notice";
 
 /// For how long.
-pub fn work(done: &Done) -> String {
+fn work(done: &Done) -> String {
     format!("for {}ms, ", done.plan.until)
 }
 
 /// Every figure, by its name.
-pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
+fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let report = &done.outcome.report;
     let Some(detection) = report.detection() else { return Vec::new() };
     vec![
@@ -87,7 +90,7 @@ fn missed(done: &Done, detection: &Detection) -> String {
 }
 
 /// The same, for programs.
-pub fn fields(done: &Done) -> Value {
+fn fields(done: &Done) -> Value {
     let report = &done.outcome.report;
     let Some(detection) = report.detection() else { return Value::Null };
     let unit = Unit::of(done.plan.network);

@@ -10,13 +10,16 @@ use conclave_observe::Time;
 use conclave_observe::family::elections::ElectionPanel;
 use serde_json::{Value, json};
 
-use super::{load_line, sent, times};
+use super::{OfFamily, handled, load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::counted;
 use crate::unit::{Unit, spread};
 
+/// What is told of it.
+pub(super) const ACCOUNT: OfFamily = OfFamily { work, lines, by_process: handled, fields };
+
 /// Who called.
-pub fn work(done: &Done) -> String {
+fn work(done: &Done) -> String {
     let (came, never) = done.calls();
     let ids: Vec<_> = came.iter().map(|(id, _)| id.to_string()).collect();
     match ids.len() {
@@ -28,7 +31,7 @@ pub fn work(done: &Done) -> String {
 }
 
 /// Every figure, by its name.
-pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
+fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let report = &done.outcome.report;
     let Some(elections) = report.elections() else { return Vec::new() };
     let unit = Unit::of(done.plan.network);
@@ -107,7 +110,7 @@ fn liveness(done: &Done, elections: &ElectionPanel) -> String {
 }
 
 /// The same, for programs.
-pub fn fields(done: &Done) -> Value {
+fn fields(done: &Done) -> Value {
     let report = &done.outcome.report;
     let Some(elections) = report.elections() else { return Value::Null };
     let unit = Unit::of(done.plan.network);

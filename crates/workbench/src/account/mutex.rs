@@ -10,13 +10,24 @@ use conclave_observe::family::locks::LockPanel;
 use conclave_observe::{Report, Time};
 use serde_json::{Value, json};
 
-use super::{load_line, sent, times};
+use super::{OfFamily, load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::{counted, plural};
 use crate::unit::{Unit, number, spread};
 
+/// What is told of it.
+pub(super) const ACCOUNT: OfFamily = OfFamily { work, lines, by_process, fields };
+
+/// What was to be done; a recorded run does not tell.
+fn work(done: &Done) -> String {
+    match done.replayed {
+        Some(_) => String::new(),
+        None => format!("workload {}, ", done.plan.workload),
+    }
+}
+
 /// Every figure, by its name.
-pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
+fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let (report, unit) = (&done.outcome.report, Unit::of(done.plan.network));
     let Some(locks) = report.locks() else { return Vec::new() };
     let throughput = match locks.delays.throughput() {
@@ -44,7 +55,7 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
 }
 
 /// The same, for programs.
-pub fn fields(done: &Done) -> Value {
+fn fields(done: &Done) -> Value {
     let Done { plan, outcome, view, replayed } = done;
     let report = &outcome.report;
     let Some(locks) = report.locks() else { return Value::Null };
@@ -155,7 +166,7 @@ fn fences(locks: &LockPanel) -> String {
 }
 
 /// How often each entered, how much it had to do, and how long it waited, line by line.
-pub fn by_process(done: &Done) -> Vec<String> {
+fn by_process(done: &Done) -> Vec<String> {
     let (report, unit) = (&done.outcome.report, Unit::of(done.plan.network));
     let Some(locks) = report.locks() else { return Vec::new() };
     let mut lines = vec![format!("  {:>6}  {:>8}  {:>8}  wait", "p", "entries", "handled")];

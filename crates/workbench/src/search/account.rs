@@ -8,7 +8,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_algorithms::catalogue::Setting;
+use conclave_algorithms::catalogue::Setting as Timer;
+
 use conclave_check::system::{Channels, Faults, Flaw, Premise, TimeModel};
 use conclave_check::{Fairness, Limit, Progress, Verdict};
 use conclave_core::Family;
@@ -22,6 +23,7 @@ use serde_json::{Map, Value, json};
 use super::properties::{self, Answer};
 use super::{SearchPlan, Searched, time_word};
 use crate::recorded::judge_again;
+use crate::setting;
 use crate::unit::grouped;
 
 /// The verdict in a word, the same words as those of runs where they mean the same.
@@ -183,8 +185,8 @@ fn bounds(plan: &SearchPlan) -> Vec<String> {
 
 /// What is not as usual beside the bounds, in words.
 fn unusual(plan: &SearchPlan) -> Vec<String> {
-    let beat = Setting::Beat.option().trim_start_matches('-');
-    let settings = plan.settings().into_iter().filter(|(name, _)| name != beat);
+    let beat = setting::of_timer(Timer::Beat).map(|beat| beat.name);
+    let settings = plan.settings().into_iter().filter(|(name, _)| Some(&**name) != beat);
     let settings = settings.map(|(name, value)| format!("{name} {value}").trim_end().to_owned());
     let unfair = unfair(plan).into_iter().map(|what| format!("{what} are not fair"));
     let mut words: Vec<String> = settings.chain(unfair).collect();

@@ -9,11 +9,12 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use conclave_algorithms::catalogue;
 use conclave_check::Verdict;
 use conclave_workbench::search::account::{self, HEADS};
+use conclave_workbench::search::draft::check_states;
 use conclave_workbench::search::{SearchPlan, Searched};
 use serde_json::Value;
 
 use super::super::output;
-use super::{checked, code, reason, search, threads};
+use super::{checked, code, reason, search, spend};
 use crate::cli::{CheckArgs, Format};
 use crate::exit;
 use crate::interrupt::is_interrupted;
@@ -28,15 +29,13 @@ struct Row {
 }
 
 pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
-    let max_states = super::max_states(args)?;
+    let max_states = check_states(args.max_states)?;
     let mut rows = Vec::new();
     for entry in catalogue::all().take_while(|_| !is_interrupted()) {
         for bounds in entry.searches.iter().filter(|it| !(args.quick && it.is_large)) {
             let mut plan = SearchPlan::within(entry, bounds);
+            spend(&mut plan, args);
             let options = &mut plan.options;
-            options.is_exact = args.exact;
-            options.threads = threads(args);
-            options.budget.bytes = args.max_memory;
             options.budget.states = max_states.unwrap_or(options.budget.states);
             options.liveness &= !args.safety;
             let (searched, took) = search(&plan, args.max_time)?;

@@ -1,0 +1,195 @@
+//! What was said of a run, and the plan that follows from it.
+
+mod error;
+mod fit;
+
+pub use error::DraftError;
+use fit::check_scenario;
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use conclave_algorithms::catalogue::{self, Entry, SeatingError, Setting as Timer};
+use conclave_algorithms::quorum::Construction;
+use conclave_core::{ProcessId, View};
+use conclave_observe::Time;
+use conclave_sim::{FaultPlan, Scenario, Workload, ids_of};
+
+use crate::plan::Plan;
+use crate::setting::{self, SETTINGS, Setting};
+
+/// What was said of a run. In which order does not matter: what was not said follows from what was.
+///
+/// ```
+/// use conclave_workbench::draft::Draft;
+///
+/// let mut draft = Draft::named("bully").unwrap();
+/// draft.say("dead", "5").unwrap();
+/// draft.say("n", "5").unwrap();
+/// let plan = draft.plan().unwrap();
+/// assert_eq!(plan.command(), "conclave run bully -n 5 --network unit --dead 5 --seed 1");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Draft {
+    entry: &'static Entry,
+    /// By the name of a setting: its values.
+    said: BTreeMap<&'static str, Vec<String>>,
+    scenario: Option<Scenario>,
+}
+
+/// So many can beat to each other: their beats take about a gigabyte.
+const BEATERS_MAX: usize = 2_000;
+/// Majorities of more would take all memory: N^2/2 names.
+const MAJORITY_MAX: u32 = 20_000;
+
+impl Draft {
+    /// A run of that algorithm, of which nothing was said yet.
+    pub fn new(entry: &'static Entry) -> Self {
+        Self { entry, said: BTreeMap::new(), scenario: None }
+    }
+
+    /// The same, by its name in the catalogue.
+    pub fn named(algorithm: &str) -> Result<Self, SeatingError> {
+        Ok(Self::new(catalogue::find(algorithm)?))
+    }
+
+    /// Which algorithm.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// Says one value of a setting; an empty one if the setting has none. What was said before stays
+    /// said: some settings have several values.
+    pub fn say(&mut self, name: &str, value: &str) -> Result<(), DraftError> {
+        let unknown = || DraftError::UnknownSetting(name.to_owned());
+        let setting = setting::find(name).ok_or_else(unknown)?;
+        let refused = |error| DraftError::Setting { name: setting.name, error };
+        setting.check(value).map_err(refused)?;
+        self.said.entry(setting.name).or_default().push(value.to_owned());
+        Ok(())
+    }
+
+    /// Takes what a scenario says. It must not say again what a setting says.
+    pub fn play(&mut self, scenario: Scenario) {
+        self.scenario = Some(scenario);
+    }
+
+    /// The plan. What was not said follows from what was.
+    pub fn plan(&self) -> Result<Plan, DraftError> {
+        let nothing = Scenario::default();
+        let scenario = self.scenario.as_ref().unwrap_or(&nothing);
+        let is_said = |setting: &&Setting| self.said.contains_key(setting.name);
+        for setting in SETTINGS.iter().filter(is_said) {
+            setting.check_fit(self.entry)?;
+            if self.scenario.is_some() && does_say(scenario, setting.name) {
+                return Err(DraftError::SaidTwice { name: setting.name });
+            }
+        }
+        let mut plan = Plan::new(self.entry, View::dense(1, 5));
+        if self.scenario.is_some() {
+            check_scenario(self.entry, scenario)?;
+            take(&mut plan, scenario);
+        }
+        for setting in SETTINGS {
+            if let Some(values) = self.said.get(setting.name) {
+                let refused = |error| DraftError::Setting { name: setting.name, error };
+                setting.set(&mut plan, values).map_err(refused)?;
+            }
+        }
+        let is_open = |setting: &&Setting| {
+            !is_said(setting) && (self.scenario.is_none() || !does_say(scenario, setting.name))
+        };
+        for setting in SETTINGS.iter().filter(is_open) {
+            setting.settle(&mut plan);
+        }
+        self.check(&plan, scenario)?;
+        Ok(plan)
+    }
+
+    /// Whether it can be run, and everybody who is named takes part.
+    fn check(&self, plan: &Plan, scenario: &Scenario) -> Result<(), DraftError> {
+        let n = plan.clients.len();
+        if plan.entry.settings.contains(&Timer::Beat) && n > BEATERS_MAX {
+            return Err(DraftError::TooManyBeats { name: plan.entry.name, n, max: BEATERS_MAX });
+        }
+        check_voters(plan.construction, &plan.clients)?;
+        self.check_callers(plan)?;
+        if plan.clients.seat(ProcessId(u32::MAX)).is_some() {
+            return Err(DraftError::NoId(u32::MAX));
+        }
+        plan.faults.check(&plan.entry.view_of(&plan.clients)?)?;
+        match scenario.stranger(&plan.clients) {
+            Some((what, process)) => {
+                Err(DraftError::Stranger { what, process, ids: ids_of(&plan.clients) })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether those who call an election take part, and are not dead from the start until then.
+    fn check_callers(&self, plan: &Plan) -> Result<(), DraftError> {
+        let is_option = self.said.contains_key("initiators");
+        let said_by = if is_option { setting::option("initiators") } else { "call".to_owned() };
+        let is_stranger = |call: &&(ProcessId, Time)| plan.clients.seat(call.0).is_none();
+        if let Some(&(caller, _)) = plan.calls.iter().find(is_stranger) {
+            return Err(DraftError::StrangeCaller { said_by, caller, ids: ids_of(&plan.clients) });
+        }
+        let FaultPlan { dead, returns, replacements, .. } = &plan.faults;
+        let backs = |id: ProcessId| {
+            returns.iter().chain(replacements).filter(move |it| it.process == id).map(|it| it.at)
+        };
+        let is_dead = |&&(id, at): &&(ProcessId, Time)| {
+            dead.contains(&id) && !backs(id).any(|back| back <= at)
+        };
+        match plan.calls.iter().find(is_dead) {
+            Some(&(caller, at)) if backs(caller).next().is_some() => {
+                Err(DraftError::CallerNotBack { said_by, caller, at })
+            }
+            Some(&(caller, _)) => Err(DraftError::DeadCaller { said_by, caller }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether voting sets of so many fit into memory.
+pub fn check_voters(construction: Construction, voters: &View) -> Result<(), DraftError> {
+    let n = voters.len();
+    if construction == Construction::Majority && n > MAJORITY_MAX as usize {
+        return Err(DraftError::TooManyVoters { n, max: MAJORITY_MAX });
+    }
+    Ok(())
+}
+
+/// Makes a plan of what a scenario says.
+fn take(plan: &mut Plan, scenario: &Scenario) {
+    let Scenario { view, network, order, hold, clocks, holder, requests, calls, faults } = scenario;
+    if let Some(view) = view {
+        plan.clients = view.clone();
+    }
+    plan.network = network.unwrap_or(plan.network);
+    plan.order = order.unwrap_or(plan.order);
+    plan.hold = hold.unwrap_or(plan.hold);
+    plan.clocks.clone_from(clocks);
+    plan.holder = *holder;
+    plan.workload = Workload::Script(requests.clone());
+    plan.entries = requests.len() as u64;
+    plan.calls.clone_from(calls);
+    plan.faults = faults.clone();
+}
+
+/// Whether a scenario has said that already. Of what goes wrong, both can say something.
+fn does_say(scenario: &Scenario, name: &str) -> bool {
+    match name {
+        "n" | "ids" => scenario.view.is_some(),
+        "network" => scenario.network.is_some(),
+        "no-fifo" => scenario.order.is_some(),
+        "hold" => scenario.hold.is_some(),
+        "loss" => !scenario.faults.loss.is_zero(),
+        "duplicate" => !scenario.faults.duplicate.is_zero(),
+        // Who asks and who calls is what a scenario is for, even if that is nobody.
+        "workload" | "entries" | "initiators" => true,
+        _ => false,
+    }
+}

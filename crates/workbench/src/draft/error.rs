@@ -1,0 +1,132 @@
+//! Why no plan can be made of what was said.
+
+use alloc::string::String;
+
+use conclave_algorithms::catalogue::SeatingError;
+use conclave_core::ProcessId;
+use conclave_observe::Time;
+use conclave_sim::UnknownProcess;
+
+use crate::setting::{SettingError, Unfit, option};
+
+/// No plan can be made of what was said: one line says why, and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DraftError {
+    /// There is no such setting.
+    #[error("there is no setting `{}`", .0.escape_debug())]
+    UnknownSetting(String),
+    /// That is no value of that setting.
+    #[error("{error}")]
+    Setting {
+        /// Which.
+        name: &'static str,
+        /// What is wrong with its value.
+        error: SettingError,
+    },
+    /// The algorithm has no use for a setting.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// Both a scenario and a setting say it.
+    #[error(
+        "the scenario says that already; leave {} out, or take it out of the file",
+        if *name == "n" || *name == "ids" { "-n or --ids".into() } else { option(name) }
+    )]
+    SaidTwice {
+        /// Which setting.
+        name: &'static str,
+    },
+    /// Nobody can be seated like that.
+    #[error(transparent)]
+    Seating(#[from] SeatingError),
+    /// What goes wrong cannot go wrong like that.
+    #[error(transparent)]
+    Faults(#[from] UnknownProcess),
+    /// Their beats do not fit into memory.
+    #[error(
+        "{name} of {n} processes sends N(N-1) beats at a time, which take gigabytes of memory; \
+         choose at most {max}"
+    )]
+    TooManyBeats {
+        /// The algorithm.
+        name: &'static str,
+        /// Of how many.
+        n: usize,
+        /// The most.
+        max: usize,
+    },
+    /// Their voting sets do not fit into memory.
+    #[error("majorities of {n} processes do not fit; choose at most {max}, or grid")]
+    TooManyVoters {
+        /// Of how many.
+        n: usize,
+        /// The most.
+        max: u32,
+    },
+    /// A number that is kept for nobody.
+    #[error("{0} is no id; ids are from 0 to {max}", max = u32::MAX - 1)]
+    NoId(u32),
+    /// A scenario names somebody who takes no part.
+    #[error("{what}: there is no process {process}; those that ask are {ids}")]
+    Stranger {
+        /// For what.
+        what: &'static str,
+        /// Whom.
+        process: ProcessId,
+        /// Who takes part.
+        ids: String,
+    },
+    /// Somebody calls an election who takes no part.
+    #[error("{said_by}: there is no process {caller}; ids are {ids}")]
+    StrangeCaller {
+        /// Where that was said.
+        said_by: String,
+        /// Who.
+        caller: ProcessId,
+        /// Who takes part.
+        ids: String,
+    },
+    /// Somebody calls an election while it is down.
+    #[error("{said_by}: process {caller} is not back at {at}ms; let it call later")]
+    CallerNotBack {
+        /// Where that was said.
+        said_by: String,
+        /// Who.
+        caller: ProcessId,
+        /// When.
+        at: Time,
+    },
+    /// Somebody calls an election who is down for good.
+    #[error("{said_by}: process {caller} is dead from the start; let another call the election")]
+    DeadCaller {
+        /// Where that was said.
+        said_by: String,
+        /// Who.
+        caller: ProcessId,
+    },
+    /// A scenario says something that is about locks.
+    #[error("{name} is no mutual exclusion; leave `{word}` out of the scenario")]
+    NoLock {
+        /// The algorithm.
+        name: &'static str,
+        /// The scenario's word.
+        word: &'static str,
+    },
+    /// A scenario calls an election where there is none.
+    #[error("{name} elects nobody; leave `call` out of the scenario")]
+    NoElection {
+        /// The algorithm.
+        name: &'static str,
+    },
+    /// A scenario sets a clock that there is not.
+    #[error("{name} has no logical clock; leave `clock` out of the scenario, or choose lamport")]
+    NoClock {
+        /// The algorithm.
+        name: &'static str,
+    },
+    /// In a scenario nobody asks.
+    #[error("nobody asks for the lock; add a line like: request 3@0ms")]
+    NobodyAsks,
+    /// In a scenario nobody calls.
+    #[error("nobody calls an election; add a line like: call 3@0ms")]
+    NobodyCalls,
+}

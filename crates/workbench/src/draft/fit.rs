@@ -1,0 +1,90 @@
+//! Whether a scenario is about what an algorithm does.
+
+use conclave_algorithms::catalogue::{Entry, Setting};
+use conclave_core::election::Elections;
+use conclave_core::mutex::Locks;
+use conclave_sim::Scenario;
+
+use super::DraftError;
+
+/// Whether a scenario says all that the algorithm needs, and nothing that it has no use for.
+pub fn check_scenario(entry: &'static Entry, scenario: &Scenario) -> Result<(), DraftError> {
+    let name = entry.name;
+    let is_lock = entry.is_of::<Locks>();
+    let is_election = entry.is_of::<Elections>();
+    let for_locks = [
+        ("request", !scenario.requests.is_empty()),
+        ("hold", scenario.hold.is_some()),
+        ("holder", scenario.holder.is_some()),
+        ("clock", !scenario.clocks.is_empty()),
+    ];
+    if let Some(&(word, _)) = for_locks.iter().find(|(_, is_said)| *is_said && !is_lock) {
+        return Err(DraftError::NoLock { name, word });
+    }
+    if !scenario.calls.is_empty() && !is_election {
+        return Err(DraftError::NoElection { name });
+    }
+    if !scenario.clocks.is_empty() && !has_logical_clock(entry) {
+        return Err(DraftError::NoClock { name });
+    }
+    if is_lock && scenario.requests.is_empty() {
+        return Err(DraftError::NobodyAsks);
+    }
+    if is_election && scenario.calls.is_empty() && !begins_by_itself(entry) {
+        return Err(DraftError::NobodyCalls);
+    }
+    Ok(())
+}
+
+/// Whether it elects without being called: who has to renew what it has cannot wait for a call.
+fn begins_by_itself(entry: &Entry) -> bool {
+    let renews = |setting: &Setting| matches!(setting, Setting::Lease | Setting::Session);
+    entry.settings.iter().any(renews)
+}
+
+/// Whether it stamps its requests, so that it matters what its clock shows first.
+fn has_logical_clock(entry: &Entry) -> bool {
+    ["lamport", "ricart-agrawala", "ricart-agrawala-deferred", "maekawa"].contains(&entry.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use conclave_algorithms::catalogue::{ELECTIONS, MUTEXES};
+    use conclave_core::clock::Timestamp;
+    use conclave_core::{ProcessId, View};
+    use conclave_observe::Time;
+    use conclave_sim::Recording;
+
+    use super::*;
+    use crate::plan::Plan;
+
+    #[test]
+    fn an_election_begins_by_itself_if_and_only_if_somebody_is_elected_without_a_call() {
+        for entry in ELECTIONS {
+            let mut plan = Plan::new(entry, View::dense(1, 3));
+            plan.calls.clear();
+            plan.until = Time::delays(500);
+            let elections = plan.run(&mut |_| {}).unwrap().outcome.report.elections;
+            let is_elected = elections.is_some_and(|it| it.decisions > 0);
+            assert_eq!(begins_by_itself(entry), is_elected, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_logical_clock_is_one_whose_first_reading_is_seen_in_messages() {
+        for entry in MUTEXES {
+            let texts = |clocks: &[(ProcessId, Timestamp)]| -> Vec<Option<String>> {
+                let mut plan = Plan::new(entry, View::dense(1, 3));
+                plan.clocks = clocks.to_vec();
+                plan.recording = Recording::Everything;
+                let records = plan.run(&mut |_| {}).unwrap().outcome.records;
+                records.into_iter().map(|record| record.text).collect()
+            };
+            let is_seen = texts(&[]) != texts(&[(ProcessId(2), Timestamp(101))]);
+            assert_eq!(has_logical_clock(entry), is_seen, "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What is wrong with a setting, and what would be right.
+
+use alloc::string::String;
+use core::num::ParseIntError;
+
+use conclave_algorithms::quorum::UnknownConstruction;
+use conclave_core::DuplicateId;
+use conclave_sim::{ParseDurationError, ParseFaultError, ParseNetworkError, ParseWorkloadError};
+
+use super::option;
+
+/// A text that is no value of its setting.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SettingError {
+    /// No time.
+    #[error(transparent)]
+    Time(#[from] ParseDurationError),
+    /// A time that timers cannot be set to: a quarter of it must still be something.
+    #[error("a time of at least 1us is needed here, e.g. 5ms")]
+    TimeTooShort,
+    /// No network.
+    #[error(transparent)]
+    Network(#[from] ParseNetworkError),
+    /// No workload.
+    #[error(transparent)]
+    Workload(#[from] ParseWorkloadError),
+    /// No construction of voting sets.
+    #[error(transparent)]
+    Construction(#[from] UnknownConstruction),
+    /// No fault.
+    #[error(transparent)]
+    Fault(#[from] ParseFaultError),
+    /// No whole number.
+    #[error(transparent)]
+    Number(#[from] ParseIntError),
+    /// A number outside of its range.
+    #[error("{0} is not in 1..{max}", max = u64::MAX)]
+    NotCounted(u64),
+    /// No number of processes.
+    #[error("a number of processes is from {min} to {max}")]
+    Members {
+        /// The fewest.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+    /// No id at all.
+    #[error("an id is a whole number, e.g. 3")]
+    Id,
+    /// An id that is too large.
+    #[error("ids are from 0 to {}", u32::MAX - 1)]
+    IdTooLarge,
+    /// An id that is given twice.
+    #[error(transparent)]
+    DuplicateId(#[from] DuplicateId),
+    /// No threshold of the accrual detector.
+    #[error("a threshold is a number from 0.1 to 20, e.g. 8")]
+    Phi,
+    /// No reading of a logical clock.
+    #[error("it is PROCESS COUNT, e.g. 32 101")]
+    Clock,
+    /// No process that could hold the lock.
+    #[error("it is a process, e.g. 3")]
+    Holder,
+    /// A value of what has none.
+    #[error("it is there or not, and has no value")]
+    Switch,
+    /// Two values of what has one.
+    #[error("it has one value")]
+    Twice,
+}
+
+/// A setting that an algorithm has no use for.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unfit {
+    /// It is about locks.
+    #[error("{name} is no mutual exclusion; leave {} out", option(setting))]
+    NoLock {
+        /// The algorithm.
+        name: &'static str,
+        /// What was said of it.
+        setting: &'static str,
+    },
+    /// It is about elections.
+    #[error("{name} elects nobody; leave {} out, or choose e.g. bully", option(setting))]
+    NoElection {
+        /// The algorithm.
+        name: &'static str,
+        /// What was said of it.
+        setting: &'static str,
+    },
+    /// It is about the value that leaders keep.
+    #[error("the leaders of {name} keep no value; leave {} out, or choose chubby", option(setting))]
+    NoValue {
+        /// The algorithm.
+        name: &'static str,
+        /// What was said of it.
+        setting: &'static str,
+    },
+    /// It is about what has no end of its own.
+    #[error(
+        "{name} runs until all have entered; leave {} out, or give {}",
+        option(setting),
+        option("max-time")
+    )]
+    HasEnd {
+        /// The algorithm.
+        name: &'static str,
+        /// What was said of it.
+        setting: &'static str,
+    },
+    /// It is about voting sets.
+    #[error("{name} uses no voting sets; leave {} out, or choose maekawa", option(setting))]
+    NoVotingSets {
+        /// The algorithm.
+        name: &'static str,
+        /// What was said of it.
+        setting: &'static str,
+    },
+    /// It is about a timer that the algorithm does not set.
+    #[error("{name} has no use for {}; it takes {}", option(setting), takes_or_none(takes))]
+    NoTimer {
+        /// The algorithm.
+        name: &'static str,
+        /// What was said of it.
+        setting: &'static str,
+        /// What it takes.
+        takes: alloc::vec::Vec<String>,
+    },
+}
+
+fn takes_or_none(takes: &[String]) -> String {
+    if takes.is_empty() { "no timers".into() } else { takes.join(", ") }
+}
