@@ -92,11 +92,12 @@ fn main() {
 /// channels and applications, and the judge.
 fn algorithm() {
     let view = View::dense(1, 3);
+    let configs = [ricart_agrawala::Answers::Replies; 3];
     let setup = Setup::<RicartAgrawala, _> {
         view: &view,
-        config: &ricart_agrawala::Answers::Replies,
+        configs: &configs,
         promises: ricart_agrawala::PLAIN.promises,
-        holder: None,
+        openings: &[],
         client: Enters { clients: (0..3).map(Seat::at).collect(), requests: 3, holder: None },
         channels: Channels::Fifo,
         time: TimeModel::Async,

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use conclave_check::system::{Bounds, Channels, Enters, Faults, Flaw, Setup, TimeModel};
 use conclave_check::{Budget, Fairness, Options, Verdict, check};
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{Command, LIVENESS, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol, Seat,
-    Start, View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Seat, Start, View,
 };
 
 const SILENCE: Duration = Duration::from_millis(2);
@@ -77,7 +76,7 @@ fn found(starts_anew: bool, time: TimeModel, tells_renewals: bool) -> Verdict {
     let setup = Setup::<Patient, _> {
         view: &view,
         configs: &[starts_anew; 2],
-        promises: Promises::Mutex { liveness: true, ordering: false },
+        promises: LIVENESS,
         openings: &[],
         client: Enters { clients: vec![Seat(0)], requests: 1, holder: None },
         channels: Channels::Fifo,

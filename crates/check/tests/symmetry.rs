@@ -7,10 +7,10 @@ use conclave_check::system::{
     Asymmetry, Bounds, Channels, Enters, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel,
 };
 use conclave_check::{Budget, Fairness, Finding, Options, Refusal, check};
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{Command, LIVENESS, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol,
-    Renaming, Seat, Start, Symmetry, View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Renaming, Seat,
+    Start, Symmetry, View,
 };
 
 const SERVER: ProcessId = ProcessId(0);
@@ -166,7 +166,7 @@ fn search(forgets: Forgets, n: u32, is_reduced: bool) -> Result<Finding, Refusal
     let setup = Setup::<Desk, _> {
         view: &view,
         configs: &configs,
-        promises: Promises::Mutex { liveness: true, ordering: false },
+        promises: LIVENESS,
         openings: &[],
         tells_renewals: false,
         passes_over_stalls: false,

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use conclave_check::system::{Bounds, Channels, Deed, Enters, Faults, Setup, TimeModel};
 use conclave_check::{Budget, Fairness, Fingerprint, Options, Refusal, check, whole_graph};
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{Command, LIVENESS, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol, Seat,
-    Start, View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Seat, Start, View,
 };
 
 const TICK: Duration = Duration::from_millis(1);
@@ -94,7 +93,7 @@ fn setup<'a, P: Protocol>(
     Setup {
         view,
         configs,
-        promises: Promises::Mutex { liveness: true, ordering: false },
+        promises: LIVENESS,
         openings: &[],
         client: Enters { clients: vec![Seat(0)], requests: 1, holder: None },
         channels: Channels::Fifo,

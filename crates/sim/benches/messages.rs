@@ -14,8 +14,8 @@ use conclave_algorithms::election::{Bully, ChangRoberts, Chubby, bully, chang_ro
 use conclave_algorithms::mutex::{Answers, Maekawa, RicartAgrawala};
 use conclave_algorithms::quorum::{Construction, VotingSets};
 use conclave_core::election::Election;
-use conclave_core::mutex::{Command, Mutex, Notice};
-use conclave_core::{Effect, Effects, Input, ProcessId, Promises, Protocol, Seat, Start, View};
+use conclave_core::mutex::{Command, LIVENESS, Mutex, Notice, ORDERING};
+use conclave_core::{Effect, Effects, Input, ProcessId, Protocol, Seat, Start, View};
 use conclave_observe::{Report, Time, Verdict};
 use conclave_sim::{
     Call, ElectionApplication, FaultPlan, MutexApplication, Network, Setup, Stream, Workload,
@@ -122,9 +122,9 @@ fn elected<P: Election>(
     callers: &[Seat],
     until: Time,
 ) -> Report {
-    let promises = entry.promises;
+    let (promises, configs) = (entry.promises, vec![config.clone(); view.len()]);
     let setup =
-        Setup::<P> { promises, faults, check_invariants: false, ..Setup::new(view, config) };
+        Setup::<P> { promises, faults, check_invariants: false, ..Setup::new(view, &configs) };
     let candidates = (0..view.len()).map(Seat::at).collect();
     let calls = callers.iter().map(|&seat| Call { seat, at: Time::ZERO }).collect();
     let application = ElectionApplication::new(view, candidates, calls, until, 1);
@@ -133,11 +133,12 @@ fn elected<P: Election>(
 
 fn simulated<P: Mutex>(n: u32, config: &P::Config, network: Network, entries: u64) -> Report {
     let view = View::dense(1, n);
+    let configs = vec![config.clone(); view.len()];
     let setup = Setup::<P> {
         network,
-        promises: Promises::Mutex { liveness: true, ordering: true },
+        promises: LIVENESS.and(ORDERING),
         check_invariants: false,
-        ..Setup::new(&view, config)
+        ..Setup::new(&view, &configs)
     };
     let clients = (0..view.len()).map(Seat::at).collect();
     let application =

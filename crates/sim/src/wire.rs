@@ -185,10 +185,11 @@ mod tests {
         let network = Network::Exponential { mean: Time(1_000) };
         let mut wire = TimedWire::new(network, order, members, 5);
         for number in 0..1_000 {
-            let (id, from, to) = (MessageId(number), Seat(0), Seat(1));
+            let (from, to) = (Seat(0), Seat(1));
+            let id = MessageId::new(from, number);
             wire.send(Time(number), Flight { id, from, to, message: () });
         }
-        core::iter::from_fn(|| wire.receive()).map(|flight| flight.id.0).collect()
+        core::iter::from_fn(|| wire.receive()).map(|flight| flight.id.count()).collect()
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The judge on trial: for each property a tiny broken algorithm that it must reject, beside the
 //! same algorithm unbroken, which it must accept.
 
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{Command, LIVENESS, Locks, Notice, ORDERING};
 use conclave_core::{
     Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol, Seat,
     Start, View,
 };
-use conclave_observe::{JudgeOrdering, Time, Verdict};
+use conclave_observe::family::locks::LockPanel;
+use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
 use conclave_sim::{Limits, MutexApplication, Outcome, Setup, Workload, simulate};
 
 /// A lock server in a few lines; process 1 serves, all others ask.
@@ -113,12 +114,17 @@ impl Server {
     }
 }
 
-fn run(policy: Policy, promises_order: bool) -> Outcome {
+/// What was found of the lock.
+fn locks(report: &Report) -> &LockPanel {
+    report.locks().expect("it is one")
+}
+
+fn run(policy: Policy, promises: Promises) -> Outcome {
     let (view, policies) = (View::dense(1, 4), [policy; 4]);
     let setup = Setup::<Server> {
         limits: Limits { events: 100_000, time: Time::delays(100_000), patience: Time::NEVER },
         ordering: JudgeOrdering::Yes,
-        promises: Promises::Mutex { liveness: true, ordering: promises_order },
+        promises,
         check_invariants: true,
         ..Setup::new(&view, &policies)
     };
@@ -130,53 +136,53 @@ fn run(policy: Policy, promises_order: bool) -> Outcome {
 
 #[test]
 fn the_unbroken_server_is_accepted() {
-    let report = run(Policy::OldestFirst, false).report;
-    assert_eq!((report.verdict, report.delays.entries()), (Verdict::Ok, 2_000));
+    let report = run(Policy::OldestFirst, LIVENESS).report;
+    assert_eq!((report.verdict, locks(&report).delays.entries()), (Verdict::Ok, 2_000));
 }
 
 #[test]
 fn safety_rejects_a_server_that_grants_to_everybody() {
-    let report = run(Policy::Everybody, false).report;
+    let report = run(Policy::Everybody, LIVENESS).report;
     assert_eq!(report.verdict, Verdict::Violated);
-    let broken = report.exclusion.broken().expect("two are in");
+    let broken = locks(&report).exclusion.broken().expect("two are in");
     assert_eq!((broken.inside, broken.entered), (Seat(1), Seat(2)));
-    assert!(report.fences.broken().is_none(), "nothing else is wrong with it");
+    assert!(locks(&report).fences.broken().is_none(), "nothing else is wrong with it");
 }
 
 #[test]
 fn fences_reject_a_server_that_repeats_its_number() {
-    let report = run(Policy::OneFence, false).report;
+    let report = run(Policy::OneFence, LIVENESS).report;
     assert_eq!(report.verdict, Verdict::Violated);
-    assert_eq!(report.fences.broken().map(|fell| fell.got), Some(Fence(1)));
-    assert!(report.exclusion.broken().is_none(), "nothing else is wrong with it");
+    assert_eq!(locks(&report).fences.broken().map(|fell| fell.got), Some(Fence(1)));
+    assert!(locks(&report).exclusion.broken().is_none(), "nothing else is wrong with it");
 }
 
 #[test]
 fn liveness_rejects_a_server_that_never_grants() {
-    let outcome = run(Policy::Nobody, false);
+    let outcome = run(Policy::Nobody, LIVENESS);
     assert_eq!(outcome.report.verdict, Verdict::Deadlock);
-    assert_eq!(outcome.report.waiting.count(), 3);
+    assert_eq!(locks(&outcome.report).waiting.count(), 3);
     assert_eq!(outcome.diagnosis, None, "the verdict needs no word of the processes");
 }
 
 #[test]
 fn liveness_rejects_a_server_that_forgets_who_waits() {
-    let report = run(Policy::Forgetful, false).report;
-    assert_eq!((report.verdict, report.delays.entries()), (Verdict::Deadlock, 10));
+    let report = run(Policy::Forgetful, LIVENESS).report;
+    assert_eq!((report.verdict, locks(&report).delays.entries()), (Verdict::Deadlock, 10));
 }
 
 #[test]
 fn liveness_rejects_a_server_that_serves_the_newest_first() {
-    let report = run(Policy::NewestFirst, false).report;
+    let report = run(Policy::NewestFirst, LIVENESS).report;
     assert_eq!(report.verdict, Verdict::Starved);
-    assert!(report.waiting.starved().is_some_and(|starved| starved.overtaken > 400));
+    assert!(locks(&report).waiting.starved().is_some_and(|starved| starved.overtaken > 400));
 }
 
 #[test]
 fn ordering_rejects_a_server_that_serves_the_newest_first_if_order_was_promised() {
-    let report = run(Policy::NewestFirst, true).report;
+    let report = run(Policy::NewestFirst, LIVENESS.and(ORDERING)).report;
     assert_eq!(report.verdict, Verdict::Violated);
-    assert!(report.ordering.is_some_and(|ordering| ordering.overtakings() > 0));
+    assert!(locks(&report).overtakings().is_some_and(|overtakings| overtakings > 0));
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use conclave_core::mutex::{Command, Locks, Notice};
+use conclave_core::mutex::{Command, LIVENESS, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises, Protocol, Seat,
-    Start, View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Seat, Start, View,
 };
+use conclave_observe::family::locks::Seen;
 use conclave_observe::trace::{Header, Record, Trace};
-use conclave_observe::{Event, JudgeOrdering, Time, What};
+use conclave_observe::{Event, JudgeOrdering, Time, What, family};
 use conclave_sim::{Clocks, Drift, Replay, ReplayError, replay};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +30,8 @@ fn trace(deeds: &[(u64, What)]) -> Trace {
         network: "unit".into(),
         members: vec![ProcessId(1)],
         kinds: vec![],
-        promises: Promises::Mutex { liveness: true, ordering: false },
+        vocabulary: &family::locks::VOCABULARY,
+        promises: LIVENESS,
         options: vec![],
         repeats_from: None,
         is_stuck: false,
@@ -86,8 +87,8 @@ impl Protocol for Watchful {
 
 /// Process 1 enters after 8 ms, with that fence.
 fn enters(fence: u64, clocks: Clocks<'_>) -> Result<(), ReplayError> {
-    let entered = What::Entered { fence: Fence(fence) };
-    again::<Watchful>(&[(8, What::Requested), (8, entered)], clocks)
+    let entered = Seen::Entered { fence: Fence(fence) }.what();
+    again::<Watchful>(&[(8, Seen::Requested.what()), (8, entered)], clocks)
 }
 
 #[test]
@@ -139,13 +140,13 @@ impl Protocol for Tenant {
 
 /// It enters at 1 ms; at this time its application wants it out, and at that its lease ends.
 fn leases(leaving: u64, lease_over: u64) -> [(u64, What); 5] {
-    let entered = What::Entered { fence: Fence(1) };
+    let entered = Seen::Entered { fence: Fence(1) }.what();
     [
-        (1, What::Requested),
+        (1, Seen::Requested.what()),
         (1, entered),
-        (leaving, What::Leaving),
+        (leaving, Seen::Leaving.what()),
         (lease_over, What::TimerFired),
-        (lease_over, What::Left),
+        (lease_over, Seen::Left.what()),
     ]
 }
 

@@ -6,6 +6,7 @@ use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{
     Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Seat, Start, View,
 };
+use conclave_observe::measure::Delays;
 use conclave_observe::trace::Record;
 use conclave_observe::{Report, Time, Verdict, What};
 use conclave_sim::{FaultPlan, Limits, MutexApplication, Recording, Setup, Workload, simulate};
@@ -88,19 +89,23 @@ fn run(faults: &FaultPlan, entries: u64) -> Report {
     simulate(&setup, application, &mut |_| {}).report
 }
 
+fn delays(report: &Report) -> &Delays {
+    &report.locks().expect("it is about a lock").delays
+}
+
 #[test]
 fn setting_a_timer_again_replaces_it_and_cancelling_ends_it() {
     let report = run(&FaultPlan::default(), 3);
-    assert_eq!((report.verdict, report.delays.entries()), (Verdict::Ok, 3));
-    assert_eq!(report.delays.wait.mean(), Some(5e6), "the second setting counts, once");
-    assert_eq!(report.delays.wait.max(), Some(Time::delays(5)));
+    assert_eq!((report.verdict, delays(&report).entries()), (Verdict::Ok, 3));
+    assert_eq!(delays(&report).wait.mean(), Some(5e6), "the second setting counts, once");
+    assert_eq!(delays(&report).wait.max(), Some(Time::delays(5)));
 }
 
 #[test]
 fn a_paused_process_hears_its_timer_when_it_goes_on() {
     let pauses = vec!["1@3ms..9ms".parse().unwrap()];
     let report = run(&FaultPlan { pauses, ..FaultPlan::default() }, 1);
-    assert_eq!(report.delays.wait.max(), Some(Time::delays(9)));
+    assert_eq!(delays(&report).wait.max(), Some(Time::delays(9)));
 }
 
 #[test]
@@ -108,8 +113,8 @@ fn the_timers_of_a_crashed_process_are_lost_with_it() {
     let crashes = vec!["1@3ms".parse().unwrap()];
     let returns = vec!["1@4ms".parse().unwrap()];
     let report = run(&FaultPlan { crashes, returns, ..FaultPlan::default() }, 2);
-    assert_eq!(report.delays.entries(), 1, "one request died with it, the next is its own");
-    assert_eq!(report.delays.last_entry(), Time::delays(4 + 5));
+    assert_eq!(delays(&report).entries(), 1, "one request died with it, the next is its own");
+    assert_eq!(delays(&report).last_entry(), Time::delays(4 + 5));
 }
 
 /// Process 1 waits for two deadlines, and the other writes to it meanwhile.
