@@ -94,15 +94,15 @@ impl Kind {
 }
 
 /// What can leave the process: messages that cross a real network, and what is kept on a real disk.
-/// Without the feature `serde` that is everything, because nothing leaves then.
-#[cfg(feature = "serde")]
+/// Without the feature `portable` that is everything, because nothing leaves then.
+#[cfg(feature = "portable")]
 pub trait Portable: serde::Serialize + serde::de::DeserializeOwned {}
-#[cfg(feature = "serde")]
+#[cfg(feature = "portable")]
 impl<T: serde::Serialize + serde::de::DeserializeOwned> Portable for T {}
 
 /// What can leave the process: messages that cross a real network, and what is kept on a real disk.
-/// Without the feature `serde` that is everything, because nothing leaves then.
-#[cfg(not(feature = "serde"))]
+/// Without the feature `portable` that is everything, because nothing leaves then.
+#[cfg(not(feature = "portable"))]
 pub trait Portable {}
-#[cfg(not(feature = "serde"))]
+#[cfg(not(feature = "portable"))]
 impl<T> Portable for T {}
