@@ -29,7 +29,7 @@ use conclave_core::{Due, Effect, Effects, Input, ProcessId, Protocol, Seat, Star
 use conclave_observe::{Elections, Report, Time, Verdict};
 use conclave_sim::{
     Call, ChannelOrder, Crash, DetectorApplication, ElectionApplication, FaultPlan, Limits,
-    MutexApplication, Network, Return, Setup, Stream, Workload, simulate,
+    MutexApplication, Network, Pause, Return, Setup, Stream, Workload, simulate,
 };
 use conclave_testkit::mutant::{
     Held, Nobody, Tamper, does, forgets, hears, held, loses, persists_nothing, put, says, step,
@@ -431,6 +431,48 @@ impl Tamper<Chubby> for LongLease {
 #[test]
 fn a_lease_that_is_longer_than_what_was_promised_lasts_into_the_next() {
     chubby_catch(300, LongLease, two_at_a_time);
+}
+
+/// A mutant of a master that sleeps for long enough that another is elected, and wakes up. Nothing
+/// else goes wrong.
+#[track_caller]
+fn sleep_catch(tamper: impl Tamper<Chubby> + 'static, wrong: impl Fn(&Report) -> bool) {
+    let entry = &chubby::ENTRY;
+    let run = |seed, configs: &Configs<'_, Held<Chubby>>| {
+        let view = View::dense(1, 3);
+        let configs = configs(&view);
+        let stream = &mut Stream::new(seed, "sleep");
+        let from = stream.between(Time::delays(5), Time::delays(30));
+        let until = from + stream.between(Time::delays(20), Time::delays(90));
+        let pauses = vec![Pause { process: ProcessId(1), from, until }];
+        let faults = FaultPlan { pauses, ..FaultPlan::NONE };
+        let setup = Setup::<Held<Chubby>> {
+            network: Network::Sync { bound: Time::DELAY },
+            faults: &faults,
+            seed,
+            promises: entry.promises,
+            check_invariants: false,
+            ..Setup::new(&view, &configs)
+        };
+        let calls = vec![Call { seat: Seat(0), at: Time::ZERO }];
+        let (clients, end) = (entry.clients(&view), until + Time::delays(100));
+        let application = ElectionApplication::new(&view, clients, calls, end, seed);
+        simulate(&setup, application.asking_every(Time::DELAY), &mut |_| {}).report
+    };
+    let config = chubby::Config { lease: TIMING.lease() };
+    caught(1..=200, &all(&config), tamper, run, wrong, is_well);
+}
+
+#[test]
+fn a_master_that_wakes_up_and_looks_at_its_lease_too_late_leads_beside_the_next() {
+    let looks_late = does(|_: &Input<Chubby>, done: &mut Vec<Effect<_>>| {
+        for effect in done {
+            if let Effect::SetTimer { due: Due::Deadline(lease), .. } = effect {
+                *lease *= 3;
+            }
+        }
+    });
+    sleep_catch(looks_late, two_at_a_time);
 }
 
 #[test]

@@ -383,6 +383,40 @@ fn roomy(options: conclave_check::Options) -> conclave_check::Options {
     conclave_check::Options { budget, ..options }
 }
 
+/// The clock of a master is so slow that its first renewal comes after the promises have run out:
+/// nothing has to be lost.
+fn lease_that_ends_too_late() -> Exhibit {
+    let config = chubby::Config { lease: timing().lease() };
+    let looks_late = does(move |_: &Input<Chubby>, done: &mut Vec<Effect<Chubby>>| {
+        use chubby::Timer::{Lease, Renew};
+        for effect in done {
+            if let Effect::SetTimer { timer: Lease(_) | Renew, due } = effect {
+                *due = match *due {
+                    Due::Deadline(after) => Due::Deadline(5 * after),
+                    Due::Within { after, at_most } => {
+                        Due::Within { after: 5 * after, at_most: 5 * at_most }
+                    }
+                };
+            }
+        }
+    });
+    let bounds = Bounds {
+        ends: system::Bounds { terms: Some(2), timeouts: Some(2) },
+        ..only(&[1, 2], Bounds::of(&chubby::ENTRY, 3).within(1))
+    };
+    Exhibit {
+        name: "chubby-late",
+        entry: &chubby::ENTRY,
+        mutant: "a master's clock runs five times too slowly: it looks at its lease too late",
+        rule: "a lease ends before the promises that it rests on",
+        healed: bounds.clone(),
+        bounds,
+        flaw: Flaw::Breach(Breach::TwoLeaders),
+        steps: (37, None),
+        hunt: election(chubby::ENTRY.promises, config, looks_late),
+    }
+}
+
 // Token rings.
 
 /// Takes a token of any epoch for one of its own: tries them all, and keeps to what it minds.
@@ -512,6 +546,7 @@ const GALLERY: &[fn() -> Exhibit] = &[
     bully_without_a_bound,
     forgotten_vote,
     promise_that_ends_too_soon,
+    lease_that_ends_too_late,
     token_without_an_epoch,
     token_passed_on_by_who_wants_it,
     nobody_has_to_leave,
@@ -591,6 +626,11 @@ fn a_vote_that_is_forgotten_is_given_twice() {
 #[test]
 fn a_promise_that_ends_before_the_lease_lets_two_lead_at_a_time() {
     promise_that_ends_too_soon().is_as_claimed();
+}
+
+#[test]
+fn a_lease_that_ends_after_the_promises_lets_two_lead_at_a_time() {
+    lease_that_ends_too_late().is_as_claimed();
 }
 
 #[test]
