@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::channel::{Channel, InFlight};
 use super::node::{Node, Witness};
 use super::{Client, Deed, Flaw, System, timer_tags};
-use crate::{Fingerprint, Lasso, Step};
+use crate::{Fingerprint, Lasso, Model, Step, Successors, Worker};
 
 /// What happened on a way, and where its loop begins if it has one.
 #[derive(Clone, Debug)]
@@ -61,7 +61,39 @@ where
     /// who waits for whom.
     pub fn tell(&self, path: &[Step], flaw: Flaw) -> Told {
         let is_stuck = matches!(flaw, Flaw::Deadlock | Flaw::Stalled);
-        Told { records: self.tell_from(path, None, is_stuck).0, repeats_from: None }
+        let records = match is_stuck {
+            true => self.tell_from(path, None, true).0,
+            false => self.tell_from(&self.until_it_shows(path), None, false).0,
+        };
+        Told { records, repeats_from: None }
+    }
+
+    /// A way to what is wrong, and on to what happens next if it is wrong because time passed: what
+    /// is told is what happens, and nothing happens as time passes.
+    fn until_it_shows(&self, path: &[Step]) -> Vec<Step> {
+        let mut path = path.to_vec();
+        let mut next = path.last().copied().filter(|&step| Deed::from(step) == Deed::Tick);
+        while next.is_some_and(|step| Deed::from(step) == Deed::Tick) {
+            next = self.due_after(&path);
+            path.extend(next);
+        }
+        path
+    }
+
+    /// What must happen next at the end of a way, if anything must: time passes last.
+    fn due_after(&self, path: &[Step]) -> Option<Step> {
+        let (mut hand, mut out) = (self.hand(), Successors::new(self.width(), 1));
+        // The way is one that processes go, by their own names.
+        hand.orbits = None;
+        hand.begin(&mut out);
+        let mut state = out.take().next()?;
+        for &step in path {
+            hand.expand(&state.words, state.print, &mut out);
+            state = out.take().find(|next| next.step == step)?;
+        }
+        hand.expand(&state.words, state.print, &mut out);
+        let due = out.take().map(|next| next.step).filter(|&step| Deed::from(step).is_due());
+        due.min_by_key(|&step| Deed::from(step) == Deed::Tick)
     }
 
     /// What happens on a way without an end.
