@@ -4,6 +4,7 @@
 mod layers;
 mod servers;
 mod tidy;
+mod wasm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,9 @@ const USAGE: &str = "usage: cargo xtask TASK
   servers        get the servers that some tests need, below target/servers
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
   fuzz [SECONDS] fuzz every parser for so long (30)
-  bench          the benchmarks";
+  bench          the benchmarks
+  wasm           build the pure crates as WebAssembly, run them in node, compare with native
+  wasm toolchain get what that takes from Debian's packages, below target/wasm-toolchain";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +35,8 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz("30"),
         ["fuzz", seconds] => fuzz(seconds),
         ["bench"] => bench(),
+        ["wasm"] => wasm::check(&root()),
+        ["wasm", "toolchain"] => wasm::get_toolchain(&root()),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };
     match done {
@@ -55,6 +60,11 @@ fn verify() -> anyhow::Result<()> {
     step("format", || cargo(&["fmt", "--all", "--check"]))?;
     let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"];
     step("lints", || cargo(&lints))?;
+    // With all crates together the checker always has its threads.
+    let alone = ["clippy", "--package", "conclave-check", "--no-default-features", "--locked"];
+    step("lints without threads", || {
+        cargo(&[&alone[..], &["--lib", "--", "--deny", "warnings"]].concat())
+    })?;
     let left_out = LeftOut::new()?;
     step("tests", || {
         run(cargo_command().args(["test", "--workspace", "--locked"]).env(LEFT_OUT, &left_out.0))

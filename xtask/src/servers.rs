@@ -50,7 +50,8 @@ fn find(root: &Path, program: &str) -> Option<PathBuf> {
     ours.into_iter().chain(theirs).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-fn unpack(packages: &[&str], target: &Path) -> anyhow::Result<()> {
+/// Unpacks Debian's packages below a folder, and installs nothing.
+pub fn unpack(packages: &[&str], target: &Path) -> anyhow::Result<()> {
     let downloads = Downloads::new(target)?;
     if download(packages, &downloads.0).is_err() {
         // The lists may be old, or missing as in a fresh container.

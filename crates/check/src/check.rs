@@ -1,6 +1,7 @@
 //! Proves or refutes what a protocol promises, within bounds.
 
-use std::ops::ControlFlow;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
 
 use conclave_core::{Message, Protocol};
 use conclave_observe::Observed;

@@ -5,17 +5,20 @@
 //! state is. Two different states have the same fingerprint with a probability of 2^-128, so among
 //! a billion states with less than 2^-69; who wants to be certain searches exactly.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use core::hash::{Hash, Hasher};
+
+use siphasher::sip::SipHasher13;
 
 /// A state, or a part of one, in 128 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Fingerprint(pub u128);
 
 impl Fingerprint {
-    /// Of a value, whatever it is. It is the same on every run of the same program.
+    /// Of a value, whatever it is. It is the same on every run of the same program, and on every
+    /// machine as long as no list of `usize` is in it.
     pub fn of(value: &impl Hash) -> Self {
         let half = |salt: u64| {
-            let mut hasher = DefaultHasher::new();
+            let mut hasher = Portable(SipHasher13::new());
             hasher.write_u64(salt);
             value.hash(&mut hasher);
             hasher.finish()
@@ -67,6 +70,52 @@ impl Fingerprint {
     }
 }
 
+/// SipHash-1-3 with lengths and the numbers of variants in 64 bits, also where a pointer has fewer.
+struct Portable(SipHasher13);
+
+impl Hasher for Portable {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    #[inline]
+    fn write_u8(&mut self, number: u8) {
+        self.0.write_u8(number);
+    }
+
+    #[inline]
+    fn write_u16(&mut self, number: u16) {
+        self.0.write_u16(number);
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        self.0.write_u32(number);
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        self.0.write_u64(number);
+    }
+
+    #[inline]
+    fn write_usize(&mut self, number: usize) {
+        self.0.write_u64(number as u64);
+    }
+
+    #[inline]
+    #[allow(clippy::cast_sign_loss, reason = "only its bits count")]
+    fn write_isize(&mut self, number: isize) {
+        self.0.write_u64(number as u64);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+}
+
 /// The finaliser of SplitMix64: every bit of the result depends on every bit of the argument.
 #[inline]
 const fn mix(word: u64) -> u64 {
@@ -77,6 +126,8 @@ const fn mix(word: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     #[test]
@@ -85,6 +136,13 @@ mod tests {
         let mut print = Fingerprint::of_words(&before);
         print.change(1, Fingerprint::of_number(0), Fingerprint::of_number(5));
         assert_eq!(print, Fingerprint::of_words(&after));
+    }
+
+    #[test]
+    fn that_of_a_value_is_the_same_everywhere_and_always() {
+        let value = (7_u8, "seven", Some(-7_isize), vec![7_u16; 3], 700_u128);
+        let print = Fingerprint(0x4e50_6d92_f85b_7d9d_c8fd_fb0e_1291_0231);
+        assert_eq!(Fingerprint::of(&value), print);
     }
 
     #[test]

@@ -6,6 +6,13 @@
 //! | what is searched, and within which bounds | [`system::Setup`] |
 //! | the search itself, which knows no protocol | [`Search`], [`Model`] |
 //! | what must come, comes | [`Graph`], [`Claim`] |
+//!
+//! It needs no operating system. The feature `threads`, on by default, makes it search on several
+//! threads and takes in the standard library for that alone.
+
+#![no_std]
+
+extern crate alloc;
 
 mod check;
 mod fingerprint;
@@ -13,6 +20,7 @@ mod liveness;
 mod model;
 mod search;
 mod store;
+mod sync;
 pub mod system;
 
 pub use check::{
@@ -20,6 +28,7 @@ pub use check::{
 };
 pub use fingerprint::Fingerprint;
 pub use liveness::{Claim, Graph, Lasso};
-pub use model::{FlawCode, Look, Model, Step, Successors, Worker};
+pub use model::{BoxedWorker, FlawCode, Look, Model, Step, Successors, Worker};
 pub use search::{Budget, Explored, Limit, Outcome, Progress, Search};
 pub use store::{Keep, STATES_MAX};
+pub use sync::Shared;

@@ -19,8 +19,10 @@
 //! A counterexample is a stem from the beginning to the component, and a closed walk through it
 //! that takes, or sees disabled, every fair step: each arrow of both is a step.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::ControlFlow;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
 
 use crate::store::{Edge, SHARDS, Shard, StateId, place_of};
 use crate::{Explored, Look, Step};
@@ -98,7 +100,7 @@ impl Explored {
         let mut steps = vec![(Step(0), 0); first.last().copied().unwrap_or(0)];
         for shard in &mut self.shards {
             watch()?;
-            for Edge { from, step, to } in std::mem::take(&mut shard.edges) {
+            for Edge { from, step, to } in core::mem::take(&mut shard.edges) {
                 let place = &mut first[from as usize + 1];
                 steps[*place] = (step, to);
                 *place += 1;

@@ -1,11 +1,14 @@
 //! What can be searched: anything whose states are rows of words.
 
-use crate::Fingerprint;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::{Fingerprint, Shared};
 
 /// A system whose states are rows of equally many words.
 ///
 /// A search asks it from several threads, each through a worker of its own.
-pub trait Model: Sync {
+pub trait Model: Shared {
     /// How many words a state has.
     fn width(&self) -> usize;
 
@@ -13,13 +16,20 @@ pub trait Model: Sync {
     ///
     /// Behind a pointer, so that the search is compiled once for all models; a call for each state
     /// is little beside its successors.
-    fn worker(&self) -> Box<dyn Worker + Send + '_>;
+    fn worker(&self) -> BoxedWorker<'_>;
 
     /// How much memory it keeps itself, beside the states that are found.
     fn bytes(&self) -> usize {
         0
     }
 }
+
+/// A worker who can go to the thread that works with it.
+#[cfg(feature = "threads")]
+pub type BoxedWorker<'a> = Box<dyn Worker + Send + 'a>;
+/// A worker for the one thread that there is.
+#[cfg(not(feature = "threads"))]
+pub type BoxedWorker<'a> = Box<dyn Worker + 'a>;
 
 /// Works out the states that a system begins in, and those that follow from one.
 pub trait Worker {
@@ -123,7 +133,7 @@ impl Successors {
     /// Takes out all that were put in.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Taken> {
         let width = self.width;
-        let buckets: Vec<Bucket> = self.buckets.iter_mut().map(std::mem::take).collect();
+        let buckets: Vec<Bucket> = self.buckets.iter_mut().map(core::mem::take).collect();
         buckets.into_iter().flat_map(move |Bucket { heads, words }| {
             let words: Vec<Vec<u32>> = words.chunks_exact(width).map(<[u32]>::to_vec).collect();
             heads.into_iter().zip(words).map(|(head, words)| {

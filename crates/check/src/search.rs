@@ -11,21 +11,19 @@
 //! ends the search before, the flaw that was found is told nevertheless; but then counts depend on
 //! where that was, and so does which flaw it is, unless it is one of a state.
 
-use std::any::Any;
-use std::ops::ControlFlow;
-use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
 
 use crate::model::{Bucket, Look};
 use crate::store::{Fresh, Keep, NOWHERE, SHARDS, STATES_MAX, Shard, StateId, id_of, place_of};
-use crate::{FlawCode, Model, Step, Successors, Worker};
+use crate::sync::{Crew, Mutex, RwLock, THREADS_MAX};
+use crate::{BoxedWorker, FlawCode, Model, Step, Successors};
 
 /// How to search.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
-    /// On how many threads.
+    /// On how many threads; without the feature `threads` there is one.
     pub threads: usize,
     /// What to keep.
     pub keep: Keep,
@@ -114,7 +112,7 @@ struct Slice {
 
 /// What a thread works with while states are worked out.
 struct Share<'m> {
-    worker: Box<dyn Worker + Send + 'm>,
+    worker: BoxedWorker<'m>,
     out: Successors,
     looks: Vec<Look>,
     /// Whose turn it is to be expanded by this thread.
@@ -129,45 +127,37 @@ impl Search {
         model: &dyn Model,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Explored {
-        let threads = self.threads.clamp(1, SHARDS);
+        let threads = self.threads.clamp(1, THREADS_MAX);
         let share = || Share {
             worker: model.worker(),
             out: Successors::new(model.width(), SHARDS),
             looks: Vec::new(),
             slices: Vec::new(),
         };
-        let mut bench = Bench {
+        let bench = Bench {
             width: model.width(),
             shares: (0..threads).map(|_| Mutex::new(share())).collect(),
             shards: (0..SHARDS).map(|it| Mutex::new(Shard::new(it, self.keep))).collect(),
             level: (0..SHARDS).map(|_| RwLock::new(Fresh::default())).collect(),
             found: (0..SHARDS).map(|_| (0..threads).map(|_| Mutex::default()).collect()).collect(),
-            order: AtomicU8::new(STOP),
-            gate: Gate::new(threads),
-            panic: Mutex::new(None),
         };
         let (mut progress, mut nearest) = (Progress::default(), None);
-        let cut = std::thread::scope(|scope| {
-            let bench = &bench;
-            for thread in 1..threads {
-                scope.spawn(move || bench.follow(thread));
-            }
-            let mut run = Run { bench, keep: self.keep, progress, nearest };
+        let expand = |thread| bench.expand(thread);
+        let look_up = |thread| bench.look_up_own(thread);
+        let cut = Crew::led_by(threads, &[&expand, &look_up], |crew| {
+            let mut run = Run { bench: &bench, crew, keep: self.keep, progress, nearest };
             let states = self.budget.states.min(STATES_MAX);
             let cut = run.search(Budget { states, ..self.budget }, || model.bytes(), watch);
             (progress, nearest) = (run.progress, run.nearest);
-            bench.together(STOP);
             cut
         });
         let mut premises: Vec<u64> = Vec::new();
-        for share in &mut bench.shares {
-            let more = mutex(share).worker.premises();
+        for share in &bench.shares {
+            let more = share.lock().worker.premises();
             premises.resize(premises.len().max(more.len()), 0);
             premises.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
-        let shards = std::mem::take(&mut bench.shards).into_iter();
-        let shards: Vec<Shard> =
-            shards.map(|it| it.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+        let shards: Vec<Shard> = bench.shards.into_iter().map(Mutex::into_inner).collect();
         let outcome = match (nearest, cut) {
             (Some((flaw, state, step)), cut) => {
                 let mut path = path_to(&shards, state);
@@ -184,7 +174,7 @@ impl Search {
 }
 
 /// What all threads work at. Each lock is for whoever's turn it is, and nobody ever waits for one:
-/// they meet at the gate before the next phase begins.
+/// all expand first, and then all look up.
 struct Bench<'m> {
     width: usize,
     /// By thread.
@@ -194,73 +184,15 @@ struct Bench<'m> {
     level: Vec<RwLock<Fresh>>,
     /// By shard, and by the thread that worked them out: states to be looked up.
     found: Vec<Vec<Mutex<Bucket>>>,
-    order: AtomicU8,
-    gate: Gate,
-    /// What a thread died of: it still comes to the gate, so that nobody waits there for ever.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
-}
-
-/// What the threads are told to do.
-const WORK: u8 = 0;
-const STOP: u8 = 1;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn mutex<T>(mutex: &mut Mutex<T>) -> &mut T {
-    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Bench<'_> {
-    /// Does what it is told to, batch by batch.
-    fn follow(&self, thread: usize) {
-        loop {
-            self.gate.wait();
-            if self.order.load(Ordering::Acquire) == STOP {
-                return;
-            }
-            self.work(thread);
-            self.gate.wait();
-        }
-    }
-
-    /// Has all threads work off a batch, this one included; or go home.
-    fn together(&self, order: u8) {
-        self.order.store(order, Ordering::Release);
-        self.gate.wait();
-        if order == STOP {
-            return;
-        }
-        self.work(0);
-        self.gate.wait();
-        let panic = lock(&self.panic).take();
-        if let Some(panic) = panic {
-            self.together(STOP);
-            std::panic::resume_unwind(panic);
-        }
-    }
-
-    /// First all work out successors, then all look up those of their own shards.
-    fn work(&self, thread: usize) {
-        self.safely(|| self.expand(thread));
-        self.gate.wait();
-        let own = (thread..SHARDS).step_by(self.shares.len());
-        self.safely(|| own.for_each(|shard| self.look_up(shard)));
-    }
-
-    fn safely(&self, work: impl FnOnce()) {
-        if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(work)) {
-            *lock(&self.panic) = Some(panic);
-        }
-    }
-
     /// Works out what follows from the states of a share, and puts it where it is looked up.
     fn expand(&self, thread: usize) {
-        let Share { worker, out, looks, slices } = &mut *lock(&self.shares[thread]);
+        let Share { worker, out, looks, slices } = &mut *self.shares[thread].lock();
         looks.clear();
         for &Slice { shard, from, to } in slices.iter() {
-            let fresh = self.level[shard].read().unwrap_or_else(PoisonError::into_inner);
+            let fresh = self.level[shard].read();
             for place in from..to {
                 let words = &fresh.words[place * self.width..(place + 1) * self.width];
                 out.of_parent(id_of(shard, fresh.first + place));
@@ -272,47 +204,20 @@ impl Bench<'_> {
 
     fn hand_over(&self, thread: usize, out: &mut Successors) {
         for (shard, bucket) in self.found.iter().zip(&mut out.buckets) {
-            std::mem::swap(&mut *lock(&shard[thread]), bucket);
+            core::mem::swap(&mut *shard[thread].lock(), bucket);
         }
+    }
+
+    /// Looks up what belongs to the shards of a thread.
+    fn look_up_own(&self, thread: usize) {
+        (thread..SHARDS).step_by(self.shares.len()).for_each(|shard| self.look_up(shard));
     }
 
     /// Takes in what belongs to a shard, in the order of those who worked it out.
     fn look_up(&self, shard: usize) {
-        let mut table = lock(&self.shards[shard]);
+        let mut table = self.shards[shard].lock();
         for bucket in &self.found[shard] {
-            table.take_in(&mut lock(bucket), self.width);
-        }
-    }
-}
-
-/// Where threads wait for each other. A batch takes a millisecond or two, and to be woken by the
-/// operating system takes a good part of that: so whoever waits looks again and again for a while.
-struct Gate {
-    threads: usize,
-    arrived: AtomicUsize,
-    turn: AtomicUsize,
-}
-
-impl Gate {
-    fn new(threads: usize) -> Self {
-        Self { threads, arrived: AtomicUsize::new(0), turn: AtomicUsize::new(0) }
-    }
-
-    fn wait(&self) {
-        let turn = self.turn.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.arrived.store(0, Ordering::Relaxed);
-            self.turn.store(turn.wrapping_add(1), Ordering::Release);
-            return;
-        }
-        let mut looks = 0_u32;
-        while self.turn.load(Ordering::Acquire) == turn {
-            looks = looks.saturating_add(1);
-            match looks {
-                0..2_000 => std::hint::spin_loop(),
-                2_000..10_000 => std::thread::yield_now(),
-                _ => std::thread::sleep(Duration::from_micros(50)),
-            }
+            table.take_in(&mut bucket.lock(), self.width);
         }
     }
 }
@@ -320,6 +225,7 @@ impl Gate {
 /// Who leads the others through a search.
 struct Run<'b, 'm> {
     bench: &'b Bench<'m>,
+    crew: &'b Crew<'b>,
     keep: Keep,
     progress: Progress,
     /// The first flaw of this level: that of a state is nearer than that of a step from it.
@@ -337,7 +243,7 @@ impl Run<'_, '_> {
     ) -> Option<Limit> {
         let bench = self.bench;
         {
-            let Share { worker, out, .. } = &mut *lock(&bench.shares[0]);
+            let Share { worker, out, .. } = &mut *bench.shares[0].lock();
             out.of_parent(NOWHERE);
             worker.begin(out);
             bench.hand_over(0, out);
@@ -347,8 +253,8 @@ impl Run<'_, '_> {
         while self.nearest.is_none() {
             let mut sizes = Vec::new();
             for (shard, level) in bench.shards.iter().zip(&bench.level) {
-                let mut level = level.write().unwrap_or_else(PoisonError::into_inner);
-                lock(shard).next_level(&mut level);
+                let mut level = level.write();
+                shard.lock().next_level(&mut level);
                 sizes.push(level.len());
             }
             let mut left = sizes.iter().sum::<usize>() as u64;
@@ -361,8 +267,7 @@ impl Run<'_, '_> {
                 self.work_off(&batch, states);
                 left -= states as u64;
                 self.progress.frontier = left + self.sum(|shard| shard.fresh.len());
-                let read =
-                    |it: &RwLock<Fresh>| it.read().unwrap_or_else(PoisonError::into_inner).bytes();
+                let read = |it: &RwLock<Fresh>| it.read().bytes();
                 let waiting: usize = bench.level.iter().map(read).sum();
                 let taken = self.sum(Shard::bytes);
                 self.progress.bytes = taken + (waiting + model_bytes()) as u64;
@@ -387,7 +292,7 @@ impl Run<'_, '_> {
         let threads = if is_alone { 1 } else { bench.shares.len() };
         let mut parts = divide(batch, states.div_ceil(threads)).into_iter();
         for share in &bench.shares {
-            let mut share = lock(share);
+            let mut share = share.lock();
             share.slices = parts.next().unwrap_or_default();
             share.looks.clear();
         }
@@ -395,10 +300,10 @@ impl Run<'_, '_> {
             bench.expand(0);
             (0..SHARDS).for_each(|shard| bench.look_up(shard));
         } else {
-            bench.together(WORK);
+            self.crew.work();
         }
         for share in &bench.shares {
-            self.note_looks(&lock(share));
+            self.note_looks(&share.lock());
         }
         self.tally();
     }
@@ -407,9 +312,9 @@ impl Run<'_, '_> {
     fn note_looks(&mut self, share: &Share<'_>) {
         let mut looks = share.looks.iter();
         for slice in &share.slices {
-            let mut shard = lock(&self.bench.shards[slice.shard]);
+            let mut shard = self.bench.shards[slice.shard].lock();
             let level = &self.bench.level[slice.shard];
-            let first = level.read().unwrap_or_else(PoisonError::into_inner).first;
+            let first = level.read().first;
             for (place, look) in (slice.from..slice.to).zip(&mut looks) {
                 if self.keep.steps {
                     shard.pending.push(look.pending);
@@ -425,8 +330,8 @@ impl Run<'_, '_> {
     /// Counts what was worked out and found, and looks for what is wrong with it.
     fn tally(&mut self) {
         for share in &self.bench.shares {
-            let out = &mut lock(share).out;
-            self.progress.generated += std::mem::take(&mut out.generated);
+            let out = &mut share.lock().out;
+            self.progress.generated += core::mem::take(&mut out.generated);
             if let (Some(head), None) = (out.flawed.take(), self.nearest) {
                 self.nearest = head.flaw.map(|flaw| (flaw, head.parent, Some(head.step)));
             }
@@ -435,7 +340,7 @@ impl Run<'_, '_> {
     }
 
     fn sum(&self, of: impl Fn(&Shard) -> usize) -> u64 {
-        self.bench.shards.iter().map(|shard| of(&lock(shard)) as u64).sum()
+        self.bench.shards.iter().map(|shard| of(&shard.lock()) as u64).sum()
     }
 }
 

@@ -4,8 +4,10 @@
 //! are looked up. So no thread waits for another, and what is found does not depend on how many
 //! there are.
 
-use std::collections::hash_map::Entry;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use alloc::vec::Vec;
+use core::hash::{BuildHasherDefault, Hash, Hasher};
+
+use hashbrown::hash_map::Entry;
 
 use crate::model::Bucket;
 use crate::{Fingerprint, Step};
@@ -64,7 +66,7 @@ impl Hasher for AsItIs {
 }
 
 #[expect(clippy::disallowed_types, reason = "asked whether it holds a state, never iterated")]
-type Visited = std::collections::HashMap<Key, u32, BuildHasherDefault<AsItIs>>;
+type Visited = hashbrown::HashMap<Key, u32, BuildHasherDefault<AsItIs>>;
 
 /// What to keep beside the fingerprints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -188,7 +190,7 @@ impl Shard {
 
     /// Hands over what is to be expanded next, for what was: its memory is used again.
     pub(crate) fn next_level(&mut self, level: &mut Fresh) {
-        std::mem::swap(&mut self.fresh, level);
+        core::mem::swap(&mut self.fresh, level);
         self.fresh.first = self.len();
         self.fresh.prints.clear();
         self.fresh.words.clear();

@@ -22,8 +22,10 @@ mod symmetry;
 mod table;
 mod tracer;
 
-use std::hash::Hash;
-use std::sync::atomic::Ordering;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::hash::Hash;
+use core::sync::atomic::Ordering;
 
 use conclave_core::election::Term;
 use conclave_core::{Arrival, Family, Host, Input, Message, Protocol, Renaming, Seat};
@@ -37,7 +39,7 @@ use self::places::Places;
 use self::rules::{Cause, Frame, Harm, Harmed, NO_NEWS, NodeInfo, Outcome, Rules, TimerInfo};
 use self::setup::Ticks;
 use self::table::{PartId, Source, Table};
-use crate::{Fingerprint, Model, Worker};
+use crate::{BoxedWorker, Fingerprint, Model};
 
 pub use client::{Ask, Calls, Client, Entering, Enters, Listens};
 pub use flaw::{Flaw, Premise};
@@ -322,7 +324,7 @@ where
         self.frame.places.width()
     }
 
-    fn worker(&self) -> Box<dyn Worker + Send + '_> {
+    fn worker(&self) -> BoxedWorker<'_> {
         Box::new(self.hand())
     }
 

@@ -1,7 +1,7 @@
 //! Everything that is to happen at some time and is not a message.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use alloc::collections::{BinaryHeap, VecDeque};
+use core::cmp::Reverse;
 
 use conclave_core::Seat;
 use conclave_observe::Time;
@@ -135,13 +135,13 @@ impl<C, T> PartialEq for Entry<C, T> {
 impl<C, T> Eq for Entry<C, T> {}
 
 impl<C, T> PartialOrd for Entry<C, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl<C, T> Ord for Entry<C, T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         self.key.cmp(&other.key)
     }
 }

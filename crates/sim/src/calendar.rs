@@ -1,7 +1,9 @@
 //! A queue of things to come, for random times.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use conclave_observe::Time;
 
@@ -141,7 +143,7 @@ impl<T> Calendar<T> {
         if ahead == Some(day) {
             let slot = slot_of(day);
             self.marked[slot / 64] &= !(1 << (slot % 64));
-            let mut index = std::mem::replace(&mut self.days[slot], NONE);
+            let mut index = core::mem::replace(&mut self.days[slot], NONE);
             while index != NONE {
                 let entry = &self.entries[index as usize];
                 self.due.push((entry.at, entry.order, index));

@@ -1,5 +1,8 @@
 //! Times as people write them.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+
 use conclave_observe::Time;
 
 /// A text that is not a time.

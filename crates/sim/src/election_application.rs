@@ -1,5 +1,8 @@
 //! Who calls elections, and who asks leaders for something.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use conclave_core::election::{Command, Elections, Notice};
 use conclave_core::{ProcessId, Seat, View};
 use conclave_observe::Time;

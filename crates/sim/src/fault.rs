@@ -1,7 +1,12 @@
 //! What goes wrong, and when.
 
-use std::fmt;
-use std::str::FromStr;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
 
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
@@ -421,7 +426,7 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, ()> {
         let rate: f64 = text.parse().map_err(|_| ())?;
         let is_sane = (0.001..=1000.0).contains(&rate);
-        if is_sane { Ok(Self { millionths: (rate * 1e6).round() as u64 }) } else { Err(()) }
+        if is_sane { Ok(Self { millionths: libm::round(rate * 1e6) as u64 }) } else { Err(()) }
     }
 }
 

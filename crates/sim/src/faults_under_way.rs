@@ -1,5 +1,8 @@
 //! A plan of faults while it is carried out.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use conclave_core::{CommandOf, Protocol, Seat};
 use conclave_observe::Side;
 

@@ -18,6 +18,10 @@
 //! | `world` | the loop |
 //! | `replay` | a recorded run, taken again by the real processes |
 
+#![no_std]
+
+extern crate alloc;
+
 mod agenda;
 mod calendar;
 mod detector_application;

@@ -1,7 +1,9 @@
 //! How long a message takes.
 
-use std::fmt;
-use std::str::FromStr;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
 
 use conclave_observe::Time;
 
@@ -126,6 +128,9 @@ impl fmt::Display for Network {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]

@@ -23,7 +23,10 @@
 //! duplicate 0.01
 //! ```
 
-use std::str::FromStr;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::str::FromStr;
 
 use conclave_core::clock::Timestamp;
 use conclave_core::{DuplicateId, ProcessId, View};
@@ -234,6 +237,9 @@ fn request(text: &str) -> Result<ScriptedRequest, String> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+    use alloc::vec;
+
     use super::*;
 
     #[test]

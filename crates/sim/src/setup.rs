@@ -1,5 +1,8 @@
 //! What decides a run, and what comes of it.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
 use conclave_observe::trace::Record;
 use conclave_observe::{Diagnosis, JudgeOrdering, Report, Time};

@@ -1,5 +1,7 @@
 //! Which timers are set, and when they run out.
 
+use alloc::vec::Vec;
+
 use conclave_core::Seat;
 use conclave_observe::Time;
 
@@ -144,7 +146,7 @@ fn place<T: Copy + Ord>(timers: &[Slot<T>], timer: T) -> Result<usize, usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use alloc::collections::BTreeMap;
 
     use super::*;
     use crate::seed::Stream;

@@ -1,6 +1,8 @@
 //! Messages in flight, in the order of their arrival.
 
-use std::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
 
 use conclave_core::Seat;
 use conclave_observe::{MessageId, Time};
@@ -186,7 +188,7 @@ mod tests {
             let (id, from, to) = (MessageId(number), Seat(0), Seat(1));
             wire.send(Time(number), Flight { id, from, to, message: () });
         }
-        std::iter::from_fn(|| wire.receive()).map(|flight| flight.id.0).collect()
+        core::iter::from_fn(|| wire.receive()).map(|flight| flight.id.0).collect()
     }
 
     #[test]

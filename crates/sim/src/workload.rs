@@ -1,7 +1,11 @@
 //! Who asks for what, and when.
 
-use std::fmt;
-use std::str::FromStr;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
 
 use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{Family, ProcessId, Seat, View};
@@ -212,7 +216,7 @@ impl Application<Locks> for MutexApplication {
     }
 
     fn on_crash(&mut self, seat: Seat) {
-        let state = std::mem::replace(&mut self.states[seat.index()], State::Down);
+        let state = core::mem::replace(&mut self.states[seat.index()], State::Down);
         let was_waiting = u64::from(matches!(state, State::Waiting { .. }));
         let dropped = self.backlog[seat.index()].drain(..).count() as u64;
         self.busy -= usize::from(matches!(state, State::Waiting { .. } | State::Holding));
@@ -278,6 +282,8 @@ impl fmt::Display for Workload {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,11 @@
 //! The loop: take what happens next, and let one process take a step in its surroundings.
 
-use std::borrow::Cow;
-use std::collections::VecDeque;
+use alloc::borrow::Cow;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use core::time::Duration;
 

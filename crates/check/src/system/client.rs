@@ -1,7 +1,8 @@
 //! What the applications do: the bounded workload.
 
-use std::fmt::Debug;
-use std::hash::Hash;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::hash::Hash;
 
 use conclave_core::{Family, Renaming, Seat, detector, election, mutex};
 

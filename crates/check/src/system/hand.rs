@@ -1,6 +1,8 @@
 //! Puts steps together out of parts, by their numbers alone.
 
-use std::sync::Arc;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use conclave_core::Seat;
 

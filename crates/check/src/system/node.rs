@@ -1,6 +1,7 @@
 //! One process and what belongs to it: its application, its timers, what it has stored.
 
-use std::hash::{Hash, Hasher};
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
 use conclave_core::{
     Arrival, Due, Environment, Host, Input, NoticeOf, Protocol, Renaming, Seat, Start, Symmetry,

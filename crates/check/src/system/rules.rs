@@ -3,7 +3,8 @@
 //! Only here is it known what the parts of a state are. Everything else about a step goes by their
 //! numbers, so it is compiled once, not once for each protocol; and it asks each question once.
 
-use std::sync::atomic::AtomicBool;
+use alloc::vec::Vec;
+use core::sync::atomic::AtomicBool;
 
 use conclave_core::{Message, Promises, Protocol, Renaming, Seat};
 use conclave_observe::{Watch, What};
@@ -15,10 +16,10 @@ use super::places::Places;
 use super::setup::{Channels, Left, Setup};
 use super::symmetry::Group;
 use super::table::{PartId, Source, Table};
-use crate::FlawCode;
+use crate::{FlawCode, Shared};
 
 /// What a protocol makes of the parts of a state, by their numbers.
-pub(crate) trait Rules: Sync {
+pub(crate) trait Rules: Shared {
     /// All processes there are.
     fn nodes(&self) -> &dyn Source<NodeInfo>;
 

@@ -1,6 +1,7 @@
 //! What is searched, and within which bounds.
 
-use std::time::Duration;
+use alloc::vec::Vec;
+use core::time::Duration;
 
 use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
 

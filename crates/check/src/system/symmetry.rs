@@ -17,7 +17,7 @@
 //! can be reached is a renaming of one that is found, and what is found can be reached. A `renamed`
 //! that forgets something, or a rule that compares ids, ends the search with an [`Asymmetry`].
 
-use std::sync::OnceLock;
+use alloc::vec::Vec;
 
 use conclave_core::{Renaming, Seat};
 use conclave_observe::Observed;
@@ -27,6 +27,7 @@ use super::hand::Hand;
 use super::rules::{Cause, NO_NEWS, News, NodeInfo, Outcome};
 use super::table::PartId;
 use super::{Client, Places, Setup, System};
+use crate::sync::OnceLock;
 use crate::{Fingerprint, Model, Step, Successors, Worker};
 
 /// So many can be renamed into each other: their renamings are 720.
@@ -321,7 +322,7 @@ impl Hand<'_> {
             };
             orbits.row[to] = images.at(self.row[place], renaming).0;
         }
-        std::mem::swap(&mut self.row, &mut orbits.row);
+        core::mem::swap(&mut self.row, &mut orbits.row);
     }
 
     /// Looks whether the first state stays what it is by any name.

@@ -4,12 +4,14 @@
 //! channels than states. So each is kept once, and what a process does about an input is worked out
 //! once, however many states it is a part of.
 
-use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::sync::{Arc, PoisonError, RwLock};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hash::{BuildHasherDefault, Hash, Hasher};
 
 use smallvec::SmallVec;
 
-use crate::Fingerprint;
+use crate::sync::RwLock;
+use crate::{Fingerprint, Shared};
 
 /// The number of a part.
 pub(crate) type PartId = u32;
@@ -35,7 +37,7 @@ struct Inner<T, I> {
 }
 
 /// Tells what is worth knowing of parts, whatever they are.
-pub(crate) trait Source<I>: Sync {
+pub(crate) trait Source<I>: Shared {
     /// Adds all parts that are not known yet.
     fn tell(&self, known: &mut Vec<Hot<I>>);
 }
@@ -70,7 +72,7 @@ impl<T: Hash + Eq, I> Table<T, I> {
             return id;
         }
         let info = info(&value);
-        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.write();
         if let Some(id) = inner.find(print, &value) {
             return id;
         }
@@ -91,7 +93,7 @@ impl<T: Hash + Eq, I> Table<T, I> {
     }
 
     fn read<R>(&self, what: impl FnOnce(&Inner<T, I>) -> R) -> R {
-        what(&self.inner.read().unwrap_or_else(PoisonError::into_inner))
+        what(&self.inner.read())
     }
 
     /// An estimate: what lies behind pointers is not counted.
@@ -140,7 +142,7 @@ impl<'a, I> Mirror<'a, I> {
 
 /// A map from numbers, of which the order is never asked for.
 #[expect(clippy::disallowed_types, reason = "looked up, never iterated")]
-pub(crate) type Map<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<Mixer>>;
+pub(crate) type Map<K, V> = hashbrown::HashMap<K, V, BuildHasherDefault<Mixer>>;
 
 /// Hashes a few numbers, quickly: what they are, nobody chose to do harm.
 #[derive(Default)]

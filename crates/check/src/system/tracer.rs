@@ -1,7 +1,10 @@
 //! A way through the states as an ordinary trace: every step taken again, by the processes
 //! themselves, and written down.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use conclave_core::{Arrival, Family, Host, Input, Message, Protocol, Seat};
 use conclave_observe::trace::Record;
@@ -49,7 +52,7 @@ struct Page<M> {
     /// What was sent and is not on its way yet: from whom, to whom.
     sends: Vec<((Seat, Seat), MessageId, M)>,
     /// Messages of a process to itself that it has not taken in yet.
-    own: std::collections::VecDeque<MessageId>,
+    own: alloc::collections::VecDeque<MessageId>,
 }
 
 impl<P, C> System<'_, P, C>
@@ -158,7 +161,7 @@ where
             step: 0,
             numbers: MessageNumbers::default(),
             sends: Vec::new(),
-            own: std::collections::VecDeque::new(),
+            own: alloc::collections::VecDeque::new(),
         };
         let (nodes, channels, host) = (Vec::new(), BTreeMap::new(), Host::explained());
         let returns = setup.faults.returns;
@@ -274,7 +277,7 @@ where
 
     fn send_all(&mut self) {
         let left = self.system.setup.time.bound().count;
-        for (channel, id, message) in std::mem::take(&mut self.page.sends) {
+        for (channel, id, message) in core::mem::take(&mut self.page.sends) {
             self.channels.entry(channel).or_default().push((id, InFlight { message, left }));
         }
         let is_up = |seat: Seat| self.nodes.get(seat.index()).is_none_or(|it| it.process.is_some());

@@ -1,5 +1,8 @@
 //! Where processes do something else than a trace says, in one line.
 
+use alloc::format;
+use alloc::string::String;
+
 use conclave_core::election::Term;
 use conclave_core::{ProcessId, View};
 use conclave_observe::What;

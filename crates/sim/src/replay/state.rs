@@ -1,6 +1,10 @@
 //! All that decides how a run goes on.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use conclave_core::{Protocol, Seat, View};
 use conclave_observe::{MessageId, Side, Time};
