@@ -229,4 +229,25 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_command_that_repeats_a_run_is_understood_and_means_the_same() {
+        for line in [
+            "lamport -n 3 --network unit --workload contend --entries 12 --seed 1",
+            "maekawa --ids 3,1,4 --voting-sets majority --network exponential:2ms --no-fifo \
+             --workload one --entries 9 --hold 2.5ms --seed 7",
+            "bully -n 5 --network sync:2ms --initiators 3@2ms,4 --bound 3ms --answer-timeout 7ms \
+             --skip-dead --for 90ms --dead 5 --dead 2 --crash 1@3ms --return 1@9ms \
+             --drift 3=1.5 --loss 0.25 --patience 9ms --max-events 99 --max-time 80ms --seed 1",
+            "lamport -n 40 --network unit --workload think:3ms --entries 160 --pause 2@1ms..2ms \
+             --partition 1,2>3@1ms..2ms --duplicate 0.5 --ordering --seed 1",
+        ] {
+            let words = ["conclave", "run"].into_iter().chain(line.split(' '));
+            let Asked::Run(args) = Cli::try_parse_from(words).expect(line).command else {
+                panic!("that is a run: {line}");
+            };
+            let said = crate::commands::plan_of(&args).expect(line).command().replace('\'', "");
+            assert_eq!(said, format!("conclave run {line}"));
+        }
+    }
 }
