@@ -12,10 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use clap::Parser;
-use conclave_algorithms::catalogue::{self, DETECTORS, ELECTIONS, Entry, Promises, Timing};
+use conclave_algorithms::catalogue::{self, DETECTORS, ELECTIONS, Entry, Timing};
 use conclave_cli::cli::{Cli, Command};
 use conclave_cli::commands::plan_of;
 use conclave_cli::plan::{Done, Plan};
+use conclave_core::Family;
+use conclave_core::detector::Detectors;
+use conclave_core::election::{Elections, TERMS};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{Ending, Time, Verdict};
@@ -64,10 +67,10 @@ enum Model {
 }
 
 fn model(entry: &Entry) -> Model {
-    match entry.promises {
-        Promises::Election { terms: true, .. } => Model::Anything,
+    match entry.family {
+        Elections::NAME if entry.promises.keeps(TERMS) => Model::Anything,
         // Of detectors it is judged whether they err, and without a bound they do.
-        Promises::Detector => Model::Synchronous,
+        Detectors::NAME => Model::Synchronous,
         _ if entry.needs.synchrony => Model::Synchronous,
         _ => Model::Asynchronous,
     }
@@ -298,7 +301,7 @@ fn judge(done: &Done, command: &str) -> Sum {
     let report = &done.outcome.report;
     let why = || conclave_cli::sentence::reason(done);
     assert_eq!(report.verdict, Verdict::Ok, "{}; repeat it with: {command}", why());
-    let elections = report.elections.as_ref().unwrap();
+    let elections = report.elections().unwrap();
     let has_upkeep = done.plan.entry.name.contains("repaired") || elections.per_term.terms() > 0;
     if has_upkeep || model(done.plan.entry) != Model::Synchronous {
         assert!(
@@ -401,7 +404,7 @@ fn no_seed_lets_a_detector_err_where_there_is_a_bound() {
         let done = run(plan);
         let report = &done.outcome.report;
         assert_eq!(report.verdict, Verdict::Ok, "repeat it with: {command}");
-        let times = &report.detection.as_ref().unwrap().time_to_detect();
+        let times = &report.detection().unwrap().time_to_detect();
         let slowest = times.max().unwrap_or_default();
         assert!(slowest <= limit, "{slowest} ms; repeat it with: {command}");
         let is_worst = entry.name == "heartbeat" && slowest == limit;
@@ -436,8 +439,8 @@ fn without_a_bound_the_heartbeat_errs_both_ways() {
     let [mut wrong, mut missed, mut noticed] = [(0, 0); 3];
     for seed in 0..count() {
         let seen = |believed, until| {
-            let detection =
-                without_a_bound(seed, believed, until).outcome.report.detection.unwrap();
+            let report = without_a_bound(seed, believed, until).outcome.report;
+            let detection = report.detection().unwrap();
             let slowest = detection.time_to_detect().max().unwrap_or_default();
             (detection.wrong(), detection.missed().count() as u64, slowest)
         };
@@ -453,8 +456,8 @@ fn without_a_bound_the_heartbeat_errs_both_ways() {
 }
 
 fn any_world(entry: &'static Entry, seed: u64) -> Plan {
-    match entry.promises {
-        Promises::Detector => watched(entry, seed),
+    match entry.family {
+        Detectors::NAME => watched(entry, seed),
         _ => world(entry, seed),
     }
 }
@@ -504,7 +507,7 @@ fn a_known_seed_still_gives_the_run_it_always_gave() {
         .map(|entry| {
             let mut plan = any_world(entry, 11);
             // How long it goes on after the last fault is no matter of the seed.
-            if entry.promises != Promises::Detector {
+            if !entry.is_of::<Detectors>() {
                 plan.until = plan.faults.last_moment();
             }
             let hash = run(plan).outcome.report.fingerprint;

@@ -5,7 +5,8 @@ use conclave_algorithms::quorum::Construction;
 use conclave_cli::experiment;
 use conclave_cli::plan::{Done, Plan};
 use conclave_core::{ProcessId, View};
-use conclave_observe::{Elections, Time, Verdict, What};
+use conclave_observe::family::elections::ElectionPanel;
+use conclave_observe::{Time, Verdict, What};
 
 /// A run of these ids, called by those at the start.
 fn plan(algorithm: &str, ids: &[u32], callers: &[u32]) -> Plan {
@@ -25,12 +26,12 @@ fn run(plan: Plan) -> Done {
 fn elected(done: &Done) -> (u32, Vec<u64>) {
     let report = &done.outcome.report;
     assert_eq!(report.verdict, Verdict::Ok, "{}", conclave_cli::sentence::reason(done));
-    let leader = report.elections.as_ref().and_then(Elections::leader).expect("all agree");
+    let leader = report.elections().and_then(ElectionPanel::leader).expect("all agree");
     (done.view.at(leader).0, report.bandwidth.by_kind().map(|(_, count)| count).collect())
 }
 
 fn turnaround(done: &Done) -> f64 {
-    let elections = done.outcome.report.elections.as_ref().unwrap();
+    let elections = done.outcome.report.elections().unwrap();
     elections.last_turnaround.unwrap().in_delays()
 }
 
@@ -226,7 +227,8 @@ fn a_run_does_not_end_before_its_last_fault_can_be_noticed() {
         let mut hasty = crashed(name, &crash);
         hasty.until = hasty.faults.last_moment();
         hasty.limits.time = hasty.until;
-        let elections = run(hasty).outcome.report.elections.unwrap();
+        let report = run(hasty).outcome.report;
+        let elections = report.elections().unwrap();
         assert_eq!(elections.deciding.undecided(), 0, "{name}");
     }
     let storeless = run(crashed("zookeeper", "0@40ms"));
@@ -267,7 +269,8 @@ fn a_minority_is_called_one() {
 #[test]
 fn who_comes_back_or_missed_the_word_and_learns_who_leads_has_held_no_election() {
     let counts = |plan: Plan| {
-        let elections = run(plan).outcome.report.elections.unwrap();
+        let report = run(plan).outcome.report;
+        let elections = report.elections().unwrap();
         (elections.turnaround.count(), elections.per_term.terms())
     };
     for name in ["chubby", "zookeeper"] {

@@ -66,7 +66,7 @@ fn a_pause_alone_delays_a_hand_over_and_breaks_nothing() {
     let longest = |faults: FaultPlan| {
         let report = run(Plan { faults, ..plan("ricart-agrawala", 5) }).outcome.report;
         assert_eq!(report.verdict, Verdict::Ok);
-        report.delays.sync.max().unwrap()
+        report.locks().unwrap().delays.sync.max().unwrap()
     };
     let pauses = vec!["2@3ms..50ms".parse().unwrap()];
     assert_eq!(longest(FaultPlan::default()), Time::delays(1));
@@ -243,7 +243,8 @@ fn asynchrony_lets_two_in_where_a_detector_decides() {
             plan.hold = Time::delays(30);
             plan.seed = seed;
             let report = run(plan).outcome.report;
-            report.exclusion.broken().is_some() && report.fences.broken().is_none()
+            report.locks().unwrap().exclusion.broken().is_some()
+                && report.locks().unwrap().fences.broken().is_none()
         });
         assert!(two_holders.count() > 0, "{}", entry.name);
     }

@@ -3,6 +3,7 @@
 use conclave_algorithms::catalogue;
 use conclave_cli::plan::{Done, Plan};
 use conclave_core::{ProcessId, View};
+use conclave_observe::family::locks::Seen;
 use conclave_observe::{Diagnosis, Root, Verdict, What};
 use conclave_sim::{Recording, Scenario, Workload};
 
@@ -39,9 +40,9 @@ fn ricart_agrawala_grants_32_then_80_then_12_with_ten_messages_each() {
     let done = run_scenario("ricart-agrawala", RICART_AGRAWALA);
     let report = &done.outcome.report;
     assert_eq!(report.verdict, Verdict::Ok);
-    assert_eq!(who(&done, |what| matches!(what, What::Entered { .. })), [32, 80, 12]);
+    assert_eq!(who(&done, |what| matches!(Seen::of(what), Seen::Entered { .. })), [32, 80, 12]);
     assert_eq!(report.bandwidth.sent(), 30);
-    assert_eq!(report.delays.entries(), 3, "ten messages per entry");
+    assert_eq!(report.locks().unwrap().delays.entries(), 3, "ten messages per entry");
     for (stamp, from) in [(102, 32), (110, 80), (115, 12)] {
         let requests = sent(&done, "Request", &format!("({stamp})"));
         assert_eq!(requests.len(), 5);
@@ -59,7 +60,7 @@ fn maekawa_plain_deadlocks_with_three_each_granted_by_itself() {
     plan.recording = Recording::Everything;
     let done = plan.run(&mut |_| {}).unwrap();
     assert_eq!(done.outcome.report.verdict, Verdict::Deadlock);
-    assert_eq!(done.outcome.report.delays.entries(), 0);
+    assert_eq!(done.outcome.report.locks().unwrap().delays.entries(), 0);
     assert_eq!(sent(&done, "Reply", "#0)"), [(1, 1), (2, 2), (3, 3)]);
     assert_eq!(sent(&done, "Request", ""), [(1, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 3)]);
     let Diagnosis { path, root } = done.outcome.diagnosis.clone().unwrap();
@@ -72,5 +73,5 @@ fn maekawa_with_yields_serves_everybody_on_the_same_seed() {
     let plan = Plan::new(catalogue::find("maekawa").unwrap(), View::dense(1, 3));
     let done = plan.run(&mut |_| {}).unwrap();
     assert_eq!(done.outcome.report.verdict, Verdict::Ok);
-    assert_eq!(done.outcome.report.delays.entries(), 12);
+    assert_eq!(done.outcome.report.locks().unwrap().delays.entries(), 12);
 }

@@ -7,11 +7,13 @@ use std::process::{Command, Output, Stdio};
 
 use conclave_algorithms::catalogue::{self, MUTEXES};
 use conclave_cli::plan::Plan;
-use conclave_core::{Promises, View};
+use conclave_core::View;
+use conclave_core::mutex::Locks;
 use conclave_diagram::Options;
-use conclave_diagram::scene::{BarKind, Scene};
+use conclave_diagram::scene::Scene;
+use conclave_observe::family::elections::ElectionPanel;
 use conclave_observe::trace::json;
-use conclave_observe::{Elections, JudgeOrdering, Report, What};
+use conclave_observe::{JudgeOrdering, Part, Report};
 use conclave_sim::Recording;
 use serde_json::Value;
 
@@ -175,8 +177,13 @@ fn a_picture_has_an_arrow_for_every_message_and_a_bar_for_every_entry() {
         let scene = Scene::of(&trace, &Options::default());
         let report = &done.outcome.report;
         assert_eq!(scene.arrows.len() as u64, report.bandwidth.sent(), "{}", entry.name);
-        let holding = scene.bars.iter().filter(|bar| matches!(bar.kind, BarKind::Holding { .. }));
-        assert_eq!(holding.count() as u64, report.delays.entries(), "{}", entry.name);
+        let holding = scene.bars.iter().filter(|bar| bar.kind.sort.name == "holding");
+        assert_eq!(
+            holding.count() as u64,
+            report.locks().unwrap().delays.entries(),
+            "{}",
+            entry.name
+        );
     }
 }
 
@@ -193,7 +200,7 @@ fn a_trace_judged_again_has_the_same_measures() {
     for entry in catalogue::all() {
         let mut plan = Plan::new(entry, View::dense(1, 5));
         // Those that answer a crash get one.
-        if entry.needs.synchrony || !matches!(entry.promises, Promises::Mutex { .. }) {
+        if entry.needs.synchrony || !entry.is_of::<Locks>() {
             plan.faults.crashes = vec!["5@3ms".parse().unwrap()];
             plan.until = plan.default_until();
         }
@@ -205,15 +212,15 @@ fn a_trace_judged_again_has_the_same_measures() {
         let again = trace.judge(JudgeOrdering::Yes).finish(live.ending);
         assert_eq!(again.verdict, live.verdict, "{}", entry.name);
         assert_eq!(again.bandwidth.handled(), live.bandwidth.handled(), "{}", entry.name);
-        assert_eq!(again.delays, live.delays, "{}", entry.name);
-        assert_eq!(again.fairness, live.fairness, "{}", entry.name);
-        let leader = |report: &Report| report.elections.as_ref().and_then(Elections::leader);
+        let locks =
+            |report: &Report| report.locks().map(|it| (it.delays.clone(), it.fairness.clone()));
+        assert_eq!(locks(&again), locks(live), "{}", entry.name);
+        let leader = |report: &Report| report.elections().and_then(ElectionPanel::leader);
         assert_eq!(leader(&again), leader(live), "{}", entry.name);
-        let turnaround =
-            |report: &Report| report.elections.as_ref().and_then(|it| it.last_turnaround);
+        let turnaround = |report: &Report| report.elections().and_then(|it| it.last_turnaround);
         assert_eq!(turnaround(&again), turnaround(live), "{}", entry.name);
         let missed =
-            |report: &Report| report.detection.as_ref().map(|it| (it.wrong(), it.missed().count()));
+            |report: &Report| report.detection().map(|it| (it.wrong(), it.missed().count()));
         assert_eq!(missed(&again), missed(live), "{}", entry.name);
     }
 }
@@ -225,14 +232,7 @@ fn explained_runs_name_the_rule_of_every_step() {
         plan.recording = Recording::Everything;
         let done = plan.run(&mut |_| {}).unwrap();
         for record in &done.outcome.records {
-            let is_step = matches!(
-                record.event.what,
-                What::Requested
-                    | What::Leaving
-                    | What::Received { .. }
-                    | What::TimerFired
-                    | What::Called
-            );
+            let is_step = record.event.what.part() == Part::Cause;
             assert_eq!(is_step, !record.rules.is_empty(), "{}: {record:?}", entry.name);
         }
     }

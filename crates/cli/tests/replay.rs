@@ -6,9 +6,11 @@ use conclave_algorithms::quorum::Construction;
 use conclave_cli::commands::{judge_again, plan_of_trace};
 use conclave_cli::plan::{Done, Plan};
 use conclave_core::clock::Timestamp;
-use conclave_core::{Fence, ProcessId, Promises, Seat, View};
+use conclave_core::mutex::Locks;
+use conclave_core::{Fence, ProcessId, Seat, View};
+use conclave_observe::family::locks::Seen;
 use conclave_observe::trace::{Trace, json};
-use conclave_observe::{Ending, MessageId, Time, Verdict, What};
+use conclave_observe::{Ending, MessageId, Part, Time, Verdict, What};
 use conclave_sim::{
     ChannelOrder, Crash, Network, Pause, Probability, Recording, ReplayError, Return, Stream,
     Workload,
@@ -32,7 +34,7 @@ fn world(entry: &'static Entry, seed: u64) -> Plan {
     }
     plan.workload = if one_in(2) { Workload::Contend } else { "think:9ms".parse().unwrap() };
     let ids: Vec<ProcessId> = plan.clients.members().to_vec();
-    if matches!(entry.promises, Promises::Mutex { .. }) && one_in(3) {
+    if entry.is_of::<Locks>() && one_in(3) {
         plan.clocks = vec![(ids[0], Timestamp(40))];
         plan.holder = Some(ids[1]);
     } else if n > 2 && one_in(3) {
@@ -164,22 +166,23 @@ fn a_record_that_was_changed_is_found_at_its_line() {
     for index in 0..right.records.len() {
         let mut trace = right.clone();
         let record = &mut trace.records[index];
+        let seen = Seen::of(record.event.what);
         let told = match &mut record.event.what {
             What::Sent { to, .. } => {
                 let next = Seat((to.0 + 1) % 3);
                 *to = if next == record.event.seat { Seat((to.0 + 2) % 3) } else { next };
                 "sends"
             }
-            What::Entered { fence } => {
-                *fence = Fence(fence.0 + 1);
+            What::Told(said) if matches!(seen, Seen::Entered { .. }) => {
+                said.numbers[0] += 1;
                 "enters with fence"
             }
             What::Received { message, .. } => {
-                *message = MessageId(message.0 + 1_000);
+                *message = MessageId::new(message.from(), message.count() + 1_000);
                 "no such message is on its way"
             }
-            What::Left => {
-                record.event.what = What::Entered { fence: Fence(1) };
+            what if seen == Seen::Left => {
+                *what = Seen::Entered { fence: Fence(1) }.what();
                 "leaves"
             }
             _ => continue,
@@ -204,7 +207,7 @@ fn a_word_that_was_changed_is_found_at_its_line() {
 #[test]
 fn a_deed_that_is_missing_is_found_where_it_should_be() {
     let right = three();
-    let is_deed = |what| matches!(what, What::Sent { .. } | What::Entered { .. } | What::Left);
+    let is_deed = |what: What| what.part() == Part::Deed;
     for index in 0..right.records.len() {
         if is_deed(right.records[index].event.what) {
             let mut trace = right.clone();
@@ -301,7 +304,7 @@ fn whoever_waits_in_all_of_a_loop_that_closes_is_starved() {
     plan.hold = Time::delays(200);
     plan.entries = 2;
     let trace = run(plan).trace();
-    let inside = |what| matches!(what, What::Entered { .. });
+    let inside = |what| matches!(Seen::of(what), Seen::Entered { .. });
     let after = trace.records.iter().position(|record| inside(record.event.what)).unwrap();
     let part = first_loop(&trace, after).expect("all but the beats is at rest while one is in");
     let done = again(&part).unwrap();
