@@ -518,14 +518,14 @@ fn a_known_seed_still_gives_the_run_it_always_gave() {
 }
 
 const KNOWN: [&str; 10] = [
-    "chang-roberts 47a2eabb342b7530",
-    "chang-roberts-suppress 152e795f3fb96963",
-    "chang-roberts-naive 27bbce75452fd1ee",
-    "chang-roberts-repaired eab6aaea253684d8",
-    "bully 7d4790a8cbd6a206",
-    "chubby c76b6a61dced4f18",
-    "zookeeper 8bd8e7efe4af31ea",
-    "zookeeper-herd 2a988115b43823f6",
-    "heartbeat 7fda226d40486440",
-    "phi 6ec5c3aa1e597ca4",
+    "chang-roberts f5ac49e11b2aa3be",
+    "chang-roberts-suppress 806ea3256e616378",
+    "chang-roberts-naive 7896b689135f6ce6",
+    "chang-roberts-repaired d0a8e0e71d0ef4a0",
+    "bully 284f7a565b4b4e21",
+    "chubby d1cfc4d30ec92898",
+    "zookeeper 9ab119646ce757ae",
+    "zookeeper-herd e20e93c1e75185ab",
+    "heartbeat 413782de99ec63d6",
+    "phi f5a4eab6de50a877",
 ];

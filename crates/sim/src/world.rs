@@ -94,6 +94,8 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     has_news: bool,
     /// Whether the step that was taken last went on by what a process said to itself.
     took_own: bool,
+    /// Whether the judge was not asked after the last step, and is to be after the next.
+    is_looked_at_next: bool,
     /// Whether the rules that fire belong to the event that was recorded last.
     is_explained: bool,
 }
@@ -229,10 +231,12 @@ where
             }
         }
         // What a process settles with itself alone may end an election: that it is over is seen only
-        // when all is quiet, and belongs to the run.
-        if core::mem::take(&mut self.around.took_own) {
+        // when all is quiet, so the run goes on until it was looked at once more.
+        let took_own = core::mem::take(&mut self.around.took_own);
+        if took_own && !core::mem::replace(&mut self.around.is_looked_at_next, true) {
             return None;
         }
+        self.around.is_looked_at_next = false;
         let has_news = core::mem::take(&mut self.around.has_news);
         (has_news && self.around.watch.judge.has_seen_enough()).then_some(Ending::Stopped)
     }
@@ -450,6 +454,7 @@ where
             watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
             has_news: false,
             took_own: false,
+            is_looked_at_next: false,
             is_explained: false,
         }
     }
