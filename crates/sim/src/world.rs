@@ -88,6 +88,11 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     watches_elections: bool,
     /// Whether an application was told something that the judge may have had enough of.
     has_news: bool,
+    /// Whether the step that is under way has come to what the process said to itself.
+    is_among_own: bool,
+    /// What the judge and the recorder had seen when they had seen enough, if the step that showed
+    /// it was not over: whatever else it does is no part of the run.
+    ended: Option<(Judge, usize)>,
     /// Whether the rules that fire belong to the event that was recorded last.
     is_explained: bool,
 }
@@ -137,6 +142,8 @@ where
 
     fn begin(&mut self) {
         let setup = self.around.setup;
+        // The judge is not asked before the first event.
+        self.around.is_among_own = true;
         for seat in (0..setup.view.len()).map(Seat::at) {
             self.processes.push(None);
             if let Some(label) = self.around.faults.dead(seat) {
@@ -155,6 +162,7 @@ where
         }
         self.around.application.begin(&mut self.around.desk);
         self.around.take_orders();
+        self.around.is_among_own = false;
     }
 
     fn start(&mut self, seat: Seat, arrival: Arrival) {
@@ -222,8 +230,7 @@ where
                 self.arrive(flight);
             }
         }
-        let has_news = core::mem::take(&mut self.around.has_news);
-        (has_news && self.around.watch.judge.has_seen_enough()).then_some(Ending::Stopped)
+        self.around.is_over().then_some(Ending::Stopped)
     }
 
     fn do_due(&mut self) {
@@ -359,6 +366,8 @@ where
         // Its application was paused as well: what it wanted meanwhile it only asks for now.
         let (late, held): (VecDeque<_>, VecDeque<_>) =
             held.into_iter().partition(|held| matches!(held, Held::Command { .. }));
+        // It takes all of it in at once: the judge is asked at the end.
+        self.around.is_among_own = true;
         for held in held.into_iter().chain(late) {
             self.take_deadlines(seat);
             match held {
@@ -367,6 +376,7 @@ where
                 Held::Timer { timer, setting } => self.timer(seat, timer, setting),
             }
         }
+        self.around.is_among_own = false;
     }
 
     fn take_deadlines(&mut self, seat: Seat) {
@@ -380,7 +390,11 @@ where
         let is_stuck = matches!(ending, Ending::Quiet | Ending::PatienceLost);
         let someone_waits = self.around.watch.judge.waiting() > 0;
         let diagnosis = (is_stuck && someone_waits).then(|| self.diagnose()).flatten();
-        let around = self.around;
+        let mut around = self.around;
+        if let Some((judge, records)) = around.ended {
+            around.watch.judge = judge;
+            around.watch.records.truncate(records);
+        }
         let faults = around.setup.faults.labels().into_iter().zip(&around.faults.fired);
         Outcome {
             report: around.watch.judge.finish(ending),
@@ -438,6 +452,8 @@ where
             has_pauses: !setup.faults.pauses.is_empty(),
             watches_elections: matches!(setup.promises, Promises::Election { .. }),
             has_news: false,
+            is_among_own: false,
+            ended: None,
             is_explained: false,
         }
     }
@@ -459,6 +475,24 @@ where
             && self.wire.len() == 0
             && self.timers.is_empty()
             && self.agenda.commands() == 0
+    }
+
+    /// Whether the judge had seen enough when the step came to what the process said to itself, or
+    /// to its end. What came of its own messages is looked at after the next event.
+    #[inline(always)]
+    fn is_over(&mut self) -> bool {
+        match core::mem::take(&mut self.is_among_own) {
+            true => self.ended.is_some(),
+            false => core::mem::take(&mut self.has_news) && self.watch.judge.has_seen_enough(),
+        }
+    }
+
+    /// The step comes to what the process said to itself.
+    fn begin_own(&mut self) {
+        if !self.is_among_own && self.is_over() {
+            self.ended = Some((self.watch.judge.clone(), self.watch.records.len()));
+        }
+        self.is_among_own = true;
     }
 
     fn is_patience_lost(&self, at: Time) -> bool {
@@ -625,6 +659,7 @@ where
 
     #[inline(never)]
     fn take_own(&mut self, message: &P::Message) {
+        self.begin_own();
         let Some(id) = self.own.pop_front() else { return };
         let (from, kind) = (self.seat, message.kind());
         let text = || Some(format!("{message:?}"));
