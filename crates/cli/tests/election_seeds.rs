@@ -520,7 +520,7 @@ const KNOWN: [&str; 10] = [
     "chang-roberts-naive 27bbce75452fd1ee",
     "chang-roberts-repaired eab6aaea253684d8",
     "bully 7d4790a8cbd6a206",
-    "chubby c76b6a61dced4f18",
+    "chubby cee7834f6c30b6b0",
     "zookeeper 8bd8e7efe4af31ea",
     "zookeeper-herd 2a988115b43823f6",
     "heartbeat 7fda226d40486440",
