@@ -454,6 +454,7 @@ where
                 }
             }
             (Deed::TakesOwn(message), _) => {
+                self.steps += 1;
                 self.world.own[seat.index()].pop_front();
                 self.records[index].text = Some(format!("{message:?}"));
             }
