@@ -1,10 +1,12 @@
 //! A run that is taken one event at a time, and what is done to it meanwhile.
 
+use std::collections::BTreeSet;
+
 use conclave_algorithms::catalogue;
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::{Record, json};
 use conclave_observe::{Ending, MessageId, Verdict, What};
-use conclave_sim::{Act, ChannelOrder, Intervention, Network, Recording};
+use conclave_sim::{Act, ChannelOrder, Intervention, Network, Recording, Stream};
 use conclave_workbench::draft::Draft;
 use conclave_workbench::plan::{Done, Plan};
 use conclave_workbench::recorded::plan_of_trace;
@@ -96,32 +98,59 @@ fn meddle(run: &mut dyn Stepping) {
     assert!(run.intervene(Act::Deliver(next)));
 }
 
+/// The same in an order of its own for every seed, until the run is over.
+fn meddle_at_random(run: &mut dyn Stepping, seed: u64) {
+    let mut chance = Stream::new(seed, "meddling");
+    for _ in 0..30 {
+        if run.step().is_some() {
+            return;
+        }
+        let id = ProcessId(u32::try_from(1 + chance.below(4)).expect("there are four"));
+        let first = run.in_flight().first().map_or(MessageId(0), |flight| flight.message);
+        let acts = [
+            Act::Crash(id),
+            Act::Return(id),
+            Act::Pause(id),
+            Act::Resume(id),
+            Act::Lose(first),
+            Act::Deliver(first),
+        ];
+        let act = usize::try_from(chance.below(12)).expect("it is small");
+        acts.get(act).map(|&act| run.intervene(act));
+    }
+}
+
 #[test]
 fn a_plan_with_what_was_done_gives_the_same_run_and_so_does_its_trace() {
-    for algorithm in ["ricart-agrawala", "lamport", "bully", "chubby", "heartbeat"] {
-        let mut plan = plan(algorithm, 4);
-        plan.network = "uniform:1ms..2ms".parse().unwrap();
+    let mut kinds = BTreeSet::new();
+    for (entry, seed) in catalogue::all().flat_map(|entry| (0..20).map(move |seed| (entry, seed))) {
+        let mut plan = plan(entry.name, 4);
+        (plan.network, plan.seed) = ("uniform:1ms..2ms".parse().unwrap(), seed);
         plan.limits.events = 3_000;
-        let mut done_by_hand = Vec::new();
+        let mut done = Vec::new();
         let by_hand = plan.run_by_hand(&mut |run| {
-            meddle(run);
-            done_by_hand = run.interventions().to_vec();
+            meddle_at_random(run, seed);
+            done = run.interventions().to_vec();
         });
         let by_hand = by_hand.unwrap();
-        assert_eq!(done_by_hand.len(), 6);
-        assert_eq!(by_hand.plan.interventions, done_by_hand);
+        kinds.extend(
+            done.iter().map(|it| core::mem::discriminant(&it.act)).map(|it| format!("{it:?}")),
+        );
+        assert_eq!(by_hand.plan.interventions, done);
         let again = run(by_hand.plan.clone());
-        assert_eq!(again.outcome.records, by_hand.outcome.records, "{algorithm}");
+        let command = again.plan.command();
+        assert_eq!(again.outcome.records, by_hand.outcome.records, "{command}");
         assert_eq!(again.outcome.report.fingerprint, by_hand.outcome.report.fingerprint);
-        assert!(again.outcome.faults.iter().all(|fault| fault.count == 1));
+        assert!(again.outcome.faults.iter().all(|fault| fault.count == 1), "{command}");
 
-        let trace = json::read(&json::write(&again.trace())).unwrap();
-        let from_trace = plan_of_trace(&trace).unwrap();
-        assert_eq!(from_trace.interventions, done_by_hand);
-        let replayed = from_trace.replay(&trace).unwrap();
-        let replayed = replayed.unwrap_or_else(|error| panic!("{algorithm}: {error}"));
+        let trace = json::read(&json::write(&again.trace())).expect(&command);
+        let from_trace = plan_of_trace(&trace).expect(&command);
+        assert_eq!(from_trace.interventions, done);
+        let replayed = from_trace.replay(&trace).expect(&command);
+        let replayed = replayed.unwrap_or_else(|error| panic!("{command}: {error}"));
         assert_eq!(replayed.outcome.report.fingerprint, again.outcome.report.fingerprint);
     }
+    assert_eq!(kinds.len(), 6, "all that can be done was done");
 }
 
 #[test]
