@@ -72,6 +72,34 @@ impl<T> Calendar<T> {
         self.len
     }
 
+    /// All that is to come, in its order.
+    pub fn items(&self) -> Vec<&T> {
+        let entries = self.entries.iter();
+        let mut items: Vec<_> =
+            entries.filter_map(|it| Some((it.at, it.order, it.item.as_ref()?))).collect();
+        items.sort_by_key(|&(at, order, _)| (at, order));
+        items.into_iter().map(|(.., item)| item).collect()
+    }
+
+    /// Takes the first out of which that is so, whenever it would have come. Rare, so that it may
+    /// cost as much as there is to come.
+    pub fn remove(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
+        let today = self.today;
+        let (mut removed, mut kept) = (None, Vec::with_capacity(self.len));
+        loop {
+            let at = self.next_at();
+            match self.pop() {
+                Some(item) if removed.is_none() && is_it(&item) => removed = Some(item),
+                Some(item) => kept.push((at, item)),
+                None => break,
+            }
+        }
+        // Nothing is left in any list, so the day can begin again.
+        self.today = today;
+        kept.into_iter().for_each(|(at, item)| self.push(at, item));
+        removed
+    }
+
     /// Adds something that happens at `at`, which must not be before what was popped last.
     #[inline]
     pub fn push(&mut self, at: Time, item: T) {

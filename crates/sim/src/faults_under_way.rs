@@ -19,6 +19,8 @@ pub struct FaultsUnderWay {
     pub cuts: Vec<Cut>,
     /// In the order of [`FaultPlan::labels`].
     pub fired: Vec<u64>,
+    /// By intervention: whether it changed anything.
+    pub intervened: Vec<bool>,
     /// Whether any message could be lost or doubled, so that the usual run need not look further.
     pub touch_messages: bool,
     pub has_duplicates: bool,
@@ -33,6 +35,19 @@ pub enum Action {
     Resume { seat: Seat },
     Cut { partition: usize, label: usize },
     Heal { partition: usize },
+}
+
+impl Action {
+    /// Whom it happens to, if it happens to one.
+    pub fn seat(self) -> Option<Seat> {
+        match self {
+            Self::Crash { seat, .. }
+            | Self::Return { seat, .. }
+            | Self::Pause { seat, .. }
+            | Self::Resume { seat } => Some(seat),
+            Self::Cut { .. } | Self::Heal { .. } => None,
+        }
+    }
 }
 
 /// A partition in force, by seat: on which side it is.
@@ -81,6 +96,7 @@ impl FaultsUnderWay {
             stream: Stream::new(setup.seed, "faults"),
             cuts: Vec::new(),
             fired: vec![0; plan.labels().len()],
+            intervened: vec![false; setup.interventions.len()],
             touch_messages: !plan.partitions.is_empty()
                 || !plan.loss.is_zero()
                 || !plan.duplicate.is_zero(),

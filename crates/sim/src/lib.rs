@@ -16,6 +16,8 @@
 //! | `agenda` | everything else that is to happen at some time |
 //! | `setup` | all that decides a run, and what comes of it |
 //! | `world` | the loop |
+//! | `simulation` | a run that is taken one event at a time |
+//! | `intervention` | what is done to it from outside meanwhile |
 //! | `replay` | a recorded run, taken again by the real processes |
 
 #![no_std]
@@ -29,11 +31,13 @@ mod duration;
 mod election_application;
 mod fault;
 mod faults_under_way;
+mod intervention;
 mod network;
 mod replay;
 mod scenario;
 mod seed;
 mod setup;
+mod simulation;
 mod timers;
 mod wire;
 mod workload;
@@ -46,11 +50,13 @@ pub use fault::{
     Crash, Drift, FaultPlan, ParseFaultError, Partition, Pause, Probability, Rate, Return,
     UnknownProcess, ids_of,
 };
+pub use intervention::{Act, Intervention, Letter, ParseInterventionError};
 pub use network::{Network, ParseNetworkError};
 pub use replay::{Clocks, Replay, ReplayError, replay};
 pub use scenario::{ParseScenarioError, Scenario, ScriptedRequest};
 pub use seed::Stream;
 pub use setup::{FiredFault, Limits, Outcome, Recording, Setup};
+pub use simulation::{InFlight, Simulation};
 pub use wire::ChannelOrder;
 pub use workload::{Application, Desk, MutexApplication, ParseWorkloadError, Workload};
 pub use world::simulate;

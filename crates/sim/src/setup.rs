@@ -7,7 +7,7 @@ use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
 use conclave_observe::trace::Record;
 use conclave_observe::{Diagnosis, JudgeOrdering, Report, Time};
 
-use crate::{ChannelOrder, FaultPlan, Network};
+use crate::{ChannelOrder, FaultPlan, Intervention, Network};
 
 /// All that decides a run, but for the application.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Setup<'a, P: Protocol> {
     pub order: ChannelOrder,
     /// What goes wrong; checked against the view.
     pub faults: &'a FaultPlan,
+    /// What is done from outside, in the order in which it is done.
+    pub interventions: &'a [Intervention],
     /// By seat: what is known already as the run begins; empty if nothing is.
     pub openings: &'a [OpeningOf<P>],
     /// Where all randomness comes from.
@@ -50,6 +52,7 @@ impl<'a, P: Protocol> Setup<'a, P> {
             network: Network::Unit,
             order: ChannelOrder::Fifo,
             faults: &NO_FAULTS,
+            interventions: &[],
             openings: &[],
             seed: 1,
             limits: Limits::NONE,

@@ -40,6 +40,10 @@ pub trait Wire<M> {
     fn receive(&mut self) -> Option<Flight<M>>;
     /// How many are on their way.
     fn len(&self) -> usize;
+    /// All of them, in the order of their arrival.
+    fn flights(&self) -> Vec<&Flight<M>>;
+    /// Takes that one out, if it is on its way; of one that is doubled, the first.
+    fn take(&mut self, message: MessageId) -> Option<Flight<M>>;
 }
 
 /// The wire on which every message takes the same time: first in, first out, for all channels
@@ -97,6 +101,24 @@ impl<M> Wire<M> for UnitWire<M> {
     fn len(&self) -> usize {
         self.flights.len()
     }
+
+    fn flights(&self) -> Vec<&Flight<M>> {
+        self.flights.iter().collect()
+    }
+
+    fn take(&mut self, message: MessageId) -> Option<Flight<M>> {
+        let place = self.flights.iter().position(|flight| flight.id == message)?;
+        let mut arrived = 0;
+        let bundle = self.arrivals.iter().position(|(_, count)| {
+            arrived += count;
+            place < arrived
+        })?;
+        self.arrivals[bundle].1 -= 1;
+        if self.arrivals[bundle].1 == 0 {
+            self.arrivals.remove(bundle);
+        }
+        self.flights.remove(place)
+    }
 }
 
 impl<M> TimedWire<M> {
@@ -134,6 +156,14 @@ impl<M> Wire<M> for TimedWire<M> {
 
     fn len(&self) -> usize {
         self.calendar.len()
+    }
+
+    fn flights(&self) -> Vec<&Flight<M>> {
+        self.calendar.items()
+    }
+
+    fn take(&mut self, message: MessageId) -> Option<Flight<M>> {
+        self.calendar.remove(|flight| flight.id == message)
     }
 }
 
@@ -190,6 +220,33 @@ mod tests {
             wire.send(Time(number), Flight { id, from, to, message: () });
         }
         core::iter::from_fn(|| wire.receive()).map(|flight| flight.id.count()).collect()
+    }
+
+    fn taken_out_of(wire: &mut impl Wire<()>) {
+        for number in 0..9 {
+            let (id, from, to) = (MessageId(number), Seat(0), Seat(1));
+            wire.send(Time(number / 3), Flight { id, from, to, message: () });
+        }
+        for gone in [4, 0, 8] {
+            assert_eq!(wire.take(MessageId(gone)).map(|flight| flight.id.0), Some(gone));
+            assert!(wire.take(MessageId(gone)).is_none(), "it is gone");
+        }
+        let left: Vec<_> = wire.flights().iter().map(|flight| flight.id.0).collect();
+        assert_eq!((left, wire.len()), (vec![1, 2, 3, 5, 6, 7], 6));
+        let mut arrivals = Vec::new();
+        while wire.len() > 0 {
+            let at = wire.next_at();
+            arrivals.extend(wire.receive().map(|flight| (at - Time::DELAY, flight.id.0)));
+        }
+        let expected = [1, 2, 3, 5, 6, 7].map(|number| (Time(number / 3), number));
+        assert_eq!(arrivals, expected);
+        assert_eq!(wire.next_at(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_message_that_is_taken_out_leaves_all_others_where_they_are() {
+        taken_out_of(&mut UnitWire::new());
+        taken_out_of(&mut TimedWire::new(Network::Unit, ChannelOrder::Fifo, 2, 1));
     }
 
     #[test]

@@ -22,9 +22,12 @@ use conclave_observe::{
 use crate::agenda::{Agenda, Item, Rank};
 use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
 use crate::seed::Stream;
+use crate::simulation::Simulation;
 use crate::timers::{self, Setting, Timers};
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
-use crate::{Application, Desk, FiredFault, Network, Outcome, Rate, Recording, Setup};
+use crate::{
+    Act, Application, ChannelOrder, Desk, FiredFault, Network, Outcome, Rate, Recording, Setup,
+};
 
 /// Runs `application` on the protocol `P`. `progress` is told the number of entries now and then.
 pub fn simulate<P, A>(
@@ -45,17 +48,17 @@ where
             World::<P, A, _, false>::new(setup, application, timed()).run(progress)
         }
         // Whoever records pays for that: a wire of its own for equal times would gain nothing.
-        (Recording::Everything, _) => {
-            World::<P, A, _, true>::new(setup, application, timed()).run(progress)
-        }
+        (Recording::Everything, _) => Simulation::new(setup, application).finish(progress),
     }
 }
 
-struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
+pub(crate) struct World<'a, P: Protocol, A, W, const RECORDS: bool> {
     /// By seat; `None` while it is down.
     processes: Vec<Option<P>>,
     host: Host<P>,
     around: Surroundings<'a, P, A, W, RECORDS>,
+    /// How many of the planned interventions were done.
+    intervened: usize,
 }
 
 /// All that is around the processes: what they do, they do to this.
@@ -121,9 +124,10 @@ where
     A: Application<P::Family>,
     W: Wire<P::Message>,
 {
-    fn new(setup: &'a Setup<'a, P>, application: A, wire: W) -> Self {
+    pub(crate) fn new(setup: &'a Setup<'a, P>, application: A, wire: W) -> Self {
         let members = setup.view.len();
         Self {
+            intervened: 0,
             processes: Vec::with_capacity(members),
             host: if RECORDS { Host::explained() } else { Host::new() },
             around: Surroundings::new(setup, application, wire),
@@ -132,18 +136,41 @@ where
 
     fn run(mut self, progress: &mut dyn FnMut(u64)) -> Outcome {
         self.begin();
-        let ending = loop {
-            if let Some(ending) = self.step() {
-                break ending;
-            }
-            if self.around.events.is_multiple_of(1 << 20) {
-                progress(self.around.watch.judge.served());
-            }
-        };
+        let ending = self.go_on(progress);
         self.finish(ending)
     }
 
-    fn begin(&mut self) {
+    /// Lets everything happen that is still to come.
+    pub(crate) fn go_on(&mut self, progress: &mut dyn FnMut(u64)) -> Ending {
+        // Between two events there is rarely anything to do, so one number says when.
+        let mut look_up_at = 0;
+        loop {
+            if self.around.events >= look_up_at {
+                if let Some(ending) = self.intervene_as_planned() {
+                    return ending;
+                }
+                look_up_at = self.look_up(progress);
+            }
+            if let Some(ending) = self.step() {
+                return ending;
+            }
+        }
+    }
+
+    /// Tells how far it is; and after how many events there is something to do again.
+    #[cold]
+    fn look_up(&self, progress: &mut dyn FnMut(u64)) -> u64 {
+        const PROGRESS_EVERY: u64 = 1 << 20;
+        let events = self.around.events;
+        if events > 0 {
+            progress(self.around.watch.judge.served());
+        }
+        let next_telling = (events / PROGRESS_EVERY + 1) * PROGRESS_EVERY;
+        let next = self.around.setup.interventions.get(self.intervened);
+        next.map_or(next_telling, |it| it.before.min(next_telling))
+    }
+
+    pub(crate) fn begin(&mut self) {
         let setup = self.around.setup;
         for seat in (0..setup.view.len()).map(Seat::at) {
             self.processes.push(None);
@@ -185,7 +212,7 @@ where
 
     /// Lets the next thing happen; says how the run ended if nothing more is to come of it.
     #[inline]
-    fn step(&mut self) -> Option<Ending> {
+    pub(crate) fn step(&mut self) -> Option<Ending> {
         let (mut at, mut due) = self.around.next();
         if matches!(due, Some(Rank::Timer | Rank::Deadline)) && !self.around.does_timer_run_out() {
             return None;
@@ -237,8 +264,57 @@ where
             return None;
         }
         self.around.is_looked_at_next = false;
+        self.ending_by_news()
+    }
+
+    /// How the run ended, if the judge has seen enough of what was done just now.
+    #[inline]
+    pub(crate) fn ending_by_news(&mut self) -> Option<Ending> {
         let has_news = core::mem::take(&mut self.around.has_news);
         (has_news && self.around.watch.judge.has_seen_enough()).then_some(Ending::Stopped)
+    }
+
+    /// Does what is planned to be done before the next event.
+    pub(crate) fn intervene_as_planned(&mut self) -> Option<Ending> {
+        let planned = self.around.setup.interventions;
+        while let Some(intervention) = planned.get(self.intervened)
+            && intervention.before <= self.around.events
+        {
+            let has_changed = self.act(intervention.act);
+            self.around.faults.intervened[self.intervened] = has_changed;
+            self.intervened += 1;
+            if let Some(ending) = self.ending_by_news() {
+                return Some(ending);
+            }
+        }
+        None
+    }
+
+    /// Does something from outside; whether that changed anything.
+    pub(crate) fn act(&mut self, act: Act) -> bool {
+        let view = self.around.setup.view;
+        let seat = view.seat(act.process());
+        let is_up = seat.is_some_and(|seat| self.processes[seat.index()].is_some());
+        let is_paused = seat.is_some_and(|seat| self.around.paused[seat.index()].is_some());
+        match (act, seat) {
+            (Act::Crash(_), Some(seat)) if is_up => self.crash(seat),
+            (Act::Return(_), Some(seat)) if !is_up => self.come_back(seat, true),
+            (Act::Pause(_), Some(seat)) if is_up && !is_paused => self.around.pause(seat),
+            (Act::Resume(_), Some(seat)) if is_paused => self.resume(seat),
+            (Act::Lose(letter), _) => {
+                let flight = letter.message(view).and_then(|it| self.around.take_off_wire(it));
+                let Some(flight) = flight else { return false };
+                self.around.lose(&flight, LossCause::Network);
+            }
+            (Act::Deliver(letter), _) => {
+                let message = letter.message(view).filter(|&it| self.around.can_be_delivered(it));
+                let flight = message.and_then(|it| self.around.take_off_wire(it));
+                let Some(flight) = flight else { return false };
+                self.arrive(flight);
+            }
+            _ => return false,
+        }
+        true
     }
 
     fn do_due(&mut self) {
@@ -331,38 +407,50 @@ where
     }
 
     fn fault(&mut self, action: Action) {
+        let seat = action.seat();
+        let is_up = seat.is_some_and(|seat| self.processes[seat.index()].is_some());
+        let is_paused = seat.is_some_and(|seat| self.around.paused[seat.index()].is_some());
         let around = &mut self.around;
         match action {
-            Action::Crash { seat, label } => {
+            Action::Crash { seat, label } if is_up => {
                 around.faults.fired[label] += 1;
-                around.watch.event(seat, What::Crashed);
-                self.processes[seat.index()] = None;
-                around.lose_held(seat);
-                around.incarnations[seat.index()] += 1;
-                around.timers.unset_all(seat);
-                around.application.on_crash(seat);
+                self.crash(seat);
             }
-            Action::Return { seat, label, same } => {
+            Action::Return { seat, label, same } if !is_up => {
                 around.faults.fired[label] += 1;
-                around.watch.event(seat, if same { What::Returned } else { What::Replaced });
-                if !same {
-                    around.stored[seat.index()] = None;
-                }
-                self.start(seat, Arrival::Returning);
-                let around = &mut self.around;
-                around.application.on_return(seat, around.desk.at(around.watch.now));
-                around.take_orders();
+                self.come_back(seat, same);
             }
-            Action::Pause { seat, label } if self.processes[seat.index()].is_some() => {
+            Action::Pause { seat, label } if is_up && !is_paused => {
                 around.faults.fired[label] += 1;
-                around.watch.event(seat, What::Paused);
-                around.paused[seat.index()] = Some(VecDeque::new());
+                around.pause(seat);
             }
             Action::Resume { seat } => self.resume(seat),
             Action::Cut { partition, label } => around.cut(partition, label),
             Action::Heal { partition } => around.heal(partition),
-            Action::Pause { .. } => {}
+            // Somebody intervened: it is as the plan wants it already.
+            Action::Crash { .. } | Action::Return { .. } | Action::Pause { .. } => {}
         }
+    }
+
+    fn crash(&mut self, seat: Seat) {
+        self.around.watch.event(seat, What::Crashed);
+        self.processes[seat.index()] = None;
+        self.around.lose_held(seat);
+        self.around.incarnations[seat.index()] += 1;
+        self.around.timers.unset_all(seat);
+        self.around.application.on_crash(seat);
+    }
+
+    /// The same process, with what it persisted; or another one of the same name.
+    fn come_back(&mut self, seat: Seat, is_same: bool) {
+        self.around.watch.event(seat, if is_same { What::Returned } else { What::Replaced });
+        if !is_same {
+            self.around.stored[seat.index()] = None;
+        }
+        self.start(seat, Arrival::Returning);
+        let around = &mut self.around;
+        around.application.on_return(seat, around.desk.at(around.watch.now));
+        around.take_orders();
     }
 
     /// What arrived during the pause is taken in now, in the order in which it came; but a deadline
@@ -389,16 +477,52 @@ where
         }
     }
 
-    fn finish(mut self, ending: Ending) -> Outcome {
+    /// How many events have happened.
+    pub(crate) fn events(&self) -> u64 {
+        self.around.events
+    }
+
+    /// When the last of them happened.
+    pub(crate) fn now(&self) -> Time {
+        self.around.watch.now
+    }
+
+    /// What was recorded so far.
+    pub(crate) fn records(&self) -> &[Record] {
+        &self.around.watch.records
+    }
+
+    /// Who takes part.
+    pub(crate) fn view(&self) -> &'a View {
+        self.around.setup.view
+    }
+
+    /// What is on its way.
+    pub(crate) fn wire(&self) -> &W {
+        &self.around.wire
+    }
+
+    /// The process there; `None` while it is down.
+    pub(crate) fn process(&self, seat: Seat) -> Option<&P> {
+        self.processes[seat.index()].as_ref()
+    }
+
+    pub(crate) fn finish(mut self, ending: Ending) -> Outcome {
         // Of a run that was merely cut off, those who wait are not to be explained.
         let is_stuck = matches!(ending, Ending::Quiet | Ending::PatienceLost);
         let someone_waits = self.around.watch.judge.waiting() > 0;
         let diagnosis = (is_stuck && someone_waits).then(|| self.diagnose()).flatten();
         let around = self.around;
         let faults = around.setup.faults.labels().into_iter().zip(&around.faults.fired);
+        let faults = faults.map(|(label, &count)| FiredFault { label, count });
+        let interventions = around.setup.interventions.iter().zip(&around.faults.intervened);
+        let interventions = interventions.map(|(intervention, &has_changed)| FiredFault {
+            label: format!("intervene {intervention}"),
+            count: u64::from(has_changed),
+        });
         Outcome {
             report: around.watch.judge.finish(ending),
-            faults: faults.map(|(label, &count)| FiredFault { label, count }).collect(),
+            faults: faults.chain(interventions).collect(),
             diagnosis,
             records: around.watch.records,
             events: around.events,
@@ -514,6 +638,27 @@ where
     fn launch(&mut self, flight: Flight<P::Message>) {
         self.calls_in_flight += u64::from(is_call(&flight.message));
         self.wire.send(self.watch.now, flight);
+    }
+
+    fn pause(&mut self, seat: Seat) {
+        self.has_pauses = true;
+        self.watch.event(seat, What::Paused);
+        self.paused[seat.index()] = Some(VecDeque::new());
+    }
+
+    /// Whether the order of its channel lets that message arrive now.
+    fn can_be_delivered(&self, message: MessageId) -> bool {
+        let flights = self.wire.flights();
+        let Some(its) = flights.iter().find(|it| it.id == message) else { return false };
+        let is_before =
+            |it: &&Flight<P::Message>| (it.from, it.to, true) == (its.from, its.to, it.id < its.id);
+        self.setup.order == ChannelOrder::Any || !flights.iter().any(is_before)
+    }
+
+    fn take_off_wire(&mut self, message: MessageId) -> Option<Flight<P::Message>> {
+        let flight = self.wire.take(message)?;
+        self.calls_in_flight -= u64::from(is_call(&flight.message));
+        Some(flight)
     }
 
     fn send_faultily(&mut self, flight: Flight<P::Message>) {

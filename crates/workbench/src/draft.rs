@@ -8,6 +8,7 @@ use fit::check_scenario;
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -15,7 +16,7 @@ use conclave_algorithms::catalogue::{self, Entry, SeatingError, Setting as Timer
 use conclave_algorithms::quorum::Construction;
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
-use conclave_sim::{FaultPlan, Scenario, Workload, ids_of};
+use conclave_sim::{FaultPlan, Scenario, UnknownProcess, Workload, ids_of};
 
 use crate::plan::Plan;
 use crate::setting::{self, SETTINGS, Setting};
@@ -119,7 +120,15 @@ impl Draft {
         if plan.clients.seat(ProcessId(u32::MAX)).is_some() {
             return Err(DraftError::NoId(u32::MAX));
         }
-        plan.faults.check(&plan.entry.view_of(&plan.clients)?)?;
+        let view = plan.entry.view_of(&plan.clients)?;
+        plan.faults.check(&view)?;
+        for intervention in &plan.interventions {
+            let process = Some(intervention.act.process()).filter(|&id| view.seat(id).is_none());
+            if let Some(process) = process {
+                let (fault, members) = (format!("intervene {intervention}"), ids_of(&view));
+                return Err(UnknownProcess::Unknown { fault, process, members }.into());
+            }
+        }
         match scenario.stranger(&plan.clients) {
             Some((what, process)) => {
                 Err(DraftError::Stranger { what, process, ids: ids_of(&plan.clients) })

@@ -10,6 +10,7 @@
 //! | [`plan`] | a run: all that decides it, and carrying it out |
 //! | [`setting`] | the one table of what can be said of a run in a word and a value |
 //! | [`draft`] | what was said of a run, and the plan that follows from it |
+//! | [`stepping`] | a run taken one event at a time, by whoever watches it |
 //! | [`account`] | what is told of a run: figures in words, and the same for programs |
 //! | [`sentence`] | what came of a run, in one sentence |
 //! | [`explain`] | a run, event by event |
@@ -35,6 +36,7 @@ pub mod recorded;
 pub mod search;
 pub mod sentence;
 pub mod setting;
+pub mod stepping;
 pub mod sweep;
 pub mod table;
 pub mod unit;

@@ -14,12 +14,12 @@ use conclave_core::clock::Timestamp;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{Locks, ORDERING};
-use conclave_core::{Family, ProcessId, View};
+use conclave_core::{Family, OpeningOf, ProcessId, Protocol, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
-    ChannelOrder, Clocks, Crash, FaultPlan, Limits, Network, Outcome, Recording, Replay,
-    ReplayError, Setup, Workload, replay, simulate,
+    Act, ChannelOrder, Clocks, Crash, FaultPlan, Intervention, Limits, Network, Outcome, Recording,
+    Replay, ReplayError, Setup, Workload, replay, simulate,
 };
 
 use crate::family::{self, Playable};
@@ -54,6 +54,8 @@ pub struct Plan {
     pub asks_every: Option<Time>,
     /// What goes wrong.
     pub faults: FaultPlan,
+    /// What is done to it from outside, in the order in which it is done.
+    pub interventions: Vec<Intervention>,
     /// What logical clocks show first, where it is not 0.
     pub clocks: Vec<(ProcessId, Timestamp)>,
     /// Who is in from the start.
@@ -108,6 +110,7 @@ impl Plan {
             until: Time::ZERO,
             asks_every: None,
             faults: FaultPlan::default(),
+            interventions: Vec::new(),
             clocks: Vec::new(),
             holder: None,
             seed: 1,
@@ -201,7 +204,9 @@ impl Plan {
             faults.partitions.is_empty() && faults.loss.is_zero() && faults.duplicate.is_zero();
         let is_ordered = self.order == ChannelOrder::Fifo || !self.entry.needs.fifo;
         let nobody_forgets = faults.returns.is_empty() && faults.replacements.is_empty();
-        messages_arrive_once && nobody_forgets && is_ordered
+        let is_harmless = |it: &Intervention| !matches!(it.act, Act::Return(_) | Act::Lose(_));
+        let is_left_alone = self.interventions.iter().all(is_harmless);
+        messages_arrive_once && nobody_forgets && is_ordered && is_left_alone
     }
 
     /// Carries it out. `progress` is told the number of entries now and then.
@@ -211,6 +216,30 @@ impl Plan {
         let run = Run { plan: &self, view: &view, progress };
         let outcome = catalogue::visit(self.entry, &seating, run)?;
         Ok(Done { plan: self, view, outcome, replayed: None })
+    }
+
+    /// What the simulator is told of it, but for who uses it.
+    pub(crate) fn setup<'a, P: Protocol>(
+        &'a self,
+        view: &'a View,
+        configs: &'a [P::Config],
+        openings: &'a [OpeningOf<P>],
+    ) -> Setup<'a, P> {
+        Setup {
+            view,
+            configs,
+            network: self.network,
+            order: self.order,
+            faults: &self.faults,
+            interventions: &self.interventions,
+            openings,
+            seed: self.seed,
+            limits: self.limits,
+            ordering: self.ordering,
+            promises: self.entry.promises,
+            recording: self.recording,
+            check_invariants: self.check_invariants && self.is_within_model(),
+        }
     }
 
     /// Takes a recorded run again, with the real processes; the plan says how they are started.
@@ -301,20 +330,8 @@ impl<F: Playable> Visitor<F> for Run<'_> {
         P: Listed<Family = F>,
     {
         let Self { plan, view, progress } = self;
-        let setup = Setup::<P> {
-            view,
-            configs: &configs,
-            network: plan.network,
-            order: plan.order,
-            faults: &plan.faults,
-            openings: &F::openings(plan, view),
-            seed: plan.seed,
-            limits: plan.limits,
-            ordering: plan.ordering,
-            promises: plan.entry.promises,
-            recording: plan.recording,
-            check_invariants: plan.check_invariants && plan.is_within_model(),
-        };
+        let openings = F::openings(plan, view);
+        let setup = plan.setup::<P>(view, &configs, &openings);
         simulate(&setup, F::application(plan, view, entry.clients(view)), progress)
     }
 }

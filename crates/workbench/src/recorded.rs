@@ -27,7 +27,7 @@ pub enum RecordedError {
     /// Nobody, or too many.
     #[error("line 1: {0} members; a run has from 1 to {MEMBERS_MAX}")]
     Members(usize),
-    /// Something that decides a run, but that no process is told.
+    /// Something that decides a run, but that no recorded run says.
     #[error("line 1: `options` has `{}`, which no process is told", .0.escape_debug())]
     NotTold(String),
     /// Something that processes are told, but not like that.
@@ -92,7 +92,7 @@ fn draft_of(header: &Header) -> Result<Draft, RecordedError> {
         draft.say(name, &value).map_err(RecordedError::Draft)?;
     }
     for (name, value) in &header.options {
-        let setting = setting::find(name).filter(|setting| setting.is_told);
+        let setting = setting::find(name).filter(|setting| setting.is_recorded);
         let setting = setting.ok_or_else(|| RecordedError::NotTold(name.clone()))?;
         draft.say(name, value).map_err(|error| match error {
             DraftError::Setting { error, .. } => {

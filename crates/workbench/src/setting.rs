@@ -40,8 +40,8 @@ pub struct Setting {
     pub group: Option<Group>,
     /// Which algorithms have use for it.
     pub fits: Fits,
-    /// Whether the processes are told it: a recorded run can only be taken again with it.
-    pub is_told: bool,
+    /// Whether a recorded run says it: what the processes are told, and what was done to them.
+    pub is_recorded: bool,
     /// Whether its usual value follows from what other settings are.
     follows: bool,
     /// When it is said in the command that repeats a run.
@@ -181,7 +181,7 @@ impl Setting {
 
     /// Its values for the header of a trace: only if it is not as usual.
     pub(crate) fn recorded(&self, plan: &Plan) -> Vec<(String, String)> {
-        if !self.is_told || self.is_usual(plan) || self.check_fit(plan.entry).is_err() {
+        if !self.is_recorded || self.is_usual(plan) || self.check_fit(plan.entry).is_err() {
             return Vec::new();
         }
         let named = |value| (self.name.to_string(), value);

@@ -5,7 +5,10 @@ use core::num::ParseIntError;
 
 use conclave_algorithms::quorum::UnknownConstruction;
 use conclave_core::DuplicateId;
-use conclave_sim::{ParseDurationError, ParseFaultError, ParseNetworkError, ParseWorkloadError};
+use conclave_sim::{
+    ParseDurationError, ParseFaultError, ParseInterventionError, ParseNetworkError,
+    ParseWorkloadError,
+};
 
 use super::option;
 
@@ -30,6 +33,9 @@ pub enum SettingError {
     /// No fault.
     #[error(transparent)]
     Fault(#[from] ParseFaultError),
+    /// No intervention.
+    #[error(transparent)]
+    Intervention(#[from] ParseInterventionError),
     /// No whole number.
     #[error(transparent)]
     Number(#[from] ParseIntError),

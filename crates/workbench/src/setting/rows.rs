@@ -11,8 +11,8 @@ use conclave_core::clock::Timestamp;
 use conclave_core::{ProcessId, View};
 use conclave_observe::{JudgeOrdering, Time};
 use conclave_sim::{
-    ChannelOrder, Crash, Drift, Limits, Network, Partition, Pause, Probability, Return, Workload,
-    parse_duration,
+    ChannelOrder, Crash, Drift, Intervention, Limits, Network, Partition, Pause, Probability,
+    Return, Workload, parse_duration,
 };
 
 use super::access::{Many, One, Switch};
@@ -26,7 +26,7 @@ const ROW: Setting = Setting {
     shape: Shape::Switch,
     group: Some(Group::Run),
     fits: Fits::All,
-    is_told: false,
+    is_recorded: false,
     follows: false,
     spoken: Spoken::IfUnusual,
     access: &Switch { get: |_| false, set: |_, _| {}, usual: |_| false },
@@ -41,7 +41,7 @@ macro_rules! timer {
             shape: Shape::One("TIME"),
             group: Some(Group::Timers),
             fits: Fits::Timer(Timer::$timer),
-            is_told: true,
+            is_recorded: true,
             access: &One {
                 parse: long_enough,
                 show: time,
@@ -135,7 +135,7 @@ pub static SETTINGS: &[Setting] = &[
         meaning: "How voting sets are made: grid, plane, majority or all [default: grid]",
         shape: Shape::One("NAME"),
         fits: Fits::VotingSets,
-        is_told: true,
+        is_recorded: true,
         access: &One {
             parse: read::<Construction>,
             show: ToString::to_string,
@@ -248,7 +248,7 @@ pub static SETTINGS: &[Setting] = &[
         shape: Shape::One("TIME"),
         group: Some(Group::Timers),
         fits: Fits::Timer(Timer::Bound),
-        is_told: true,
+        is_recorded: true,
         follows: true,
         access: &One {
             parse: long_enough,
@@ -276,7 +276,7 @@ pub static SETTINGS: &[Setting] = &[
         meaning: "Let the bully strike the dead coordinator from those it asks",
         group: Some(Group::Timers),
         fits: Fits::Timer(Timer::SkipDead),
-        is_told: true,
+        is_recorded: true,
         access: &Switch {
             get: |plan| plan.timing.skip_dead,
             set: |plan, is_skipped| plan.timing.skip_dead = is_skipped,
@@ -291,7 +291,7 @@ pub static SETTINGS: &[Setting] = &[
         shape: Shape::One("PHI"),
         group: Some(Group::Timers),
         fits: Fits::Timer(Timer::Phi),
-        is_told: true,
+        is_recorded: true,
         access: &One {
             parse: phi,
             show: |hundredths| (f64::from(*hundredths) / 100.0).to_string(),
@@ -394,7 +394,7 @@ pub static SETTINGS: &[Setting] = &[
     probability!(loss, "loss", "Lose messages with that probability"),
     probability!(duplicate, "duplicate", "Deliver messages twice with that probability"),
     Setting {
-        is_told: true,
+        is_recorded: true,
         ..faults!(
             Drift,
             drifts,
@@ -404,12 +404,32 @@ pub static SETTINGS: &[Setting] = &[
         )
     },
     Setting {
+        name: "intervene",
+        meaning: "Do something before the event of that number: crash, return, pause or resume a \
+                  process, lose or deliver a message, e.g. 12:crash:3",
+        shape: Shape::Again("EVENT:ACT:WHOM"),
+        group: Some(Group::Faults),
+        is_recorded: true,
+        access: &Many::<Intervention> {
+            parse: read,
+            show: ToString::to_string,
+            get: |plan| plan.interventions.clone(),
+            set: |plan, interventions| {
+                plan.interventions.extend(interventions);
+                plan.interventions.sort_by_key(|intervention| intervention.before);
+                Ok(())
+            },
+            usual: |_| Vec::new(),
+        },
+        ..ROW
+    },
+    Setting {
         name: "clock",
         meaning: "What a logical clock shows first, where it is not 0, e.g. 32 101",
         shape: Shape::Again("ID COUNT"),
         group: None,
         fits: Fits::Locks,
-        is_told: true,
+        is_recorded: true,
         access: &Many {
             parse: clock,
             show: |(id, count)| format!("{id} {count}"),
@@ -428,7 +448,7 @@ pub static SETTINGS: &[Setting] = &[
         shape: Shape::One("ID"),
         group: None,
         fits: Fits::Locks,
-        is_told: true,
+        is_recorded: true,
         access: &One {
             parse: |text| text.parse().map(ProcessId).map_err(|_| SettingError::Holder),
             show: ToString::to_string,
