@@ -1,14 +1,15 @@
-//! A probe: what the pure crates do as WebAssembly is what they do natively. It runs one simulation
+//! A probe: what the workbench does as WebAssembly is what it does natively. It runs one simulation
 //! and one search, and exports what came of them.
 
 use std::ops::ControlFlow;
 
-use conclave_algorithms::mutex::{Answers, RicartAgrawala, ricart_agrawala};
-use conclave_check::system::{Bounds, Channels, Enters, Faults, TimeModel};
-use conclave_check::{Budget, Fairness, Options, Verdict};
-use conclave_core::{Seat, View};
+use conclave_algorithms::catalogue;
+use conclave_check::Verdict;
+use conclave_core::View;
 use conclave_observe::Time;
-use conclave_sim::{MutexApplication, Network, Workload};
+use conclave_sim::Network;
+use conclave_workbench::plan::Plan;
+use conclave_workbench::search::SearchPlan;
 
 /// The hash of all that happened in a simulation: what the command line prints as `trace_hash` for
 /// `conclave run ricart-agrawala -n 5 --network exponential:1ms --seed 7`.
@@ -27,46 +28,20 @@ pub extern "C" fn states() -> u64 {
 }
 
 fn simulate(n: u32, seed: u64) -> u64 {
-    let (view, configs) = (View::dense(1, n), vec![Answers::Replies; n as usize]);
-    let mut setup = conclave_sim::Setup::<RicartAgrawala>::new(&view, &configs);
-    setup.seed = seed;
-    setup.network = Network::Exponential { mean: Time::DELAY };
-    let clients = (0..view.len()).map(Seat::at).collect();
-    let entries = 4 * u64::from(n);
-    let application =
-        MutexApplication::new(Workload::Contend, &view, clients, entries, Time::DELAY, None, seed);
-    conclave_sim::simulate(&setup, application, &mut |_| {}).report.fingerprint
+    let Ok(entry) = catalogue::find("ricart-agrawala") else { return 0 };
+    let mut plan = Plan::new(entry, View::dense(1, n));
+    (plan.seed, plan.network) = (seed, Network::Exponential { mean: Time::DELAY });
+    plan.run(&mut |_| {}).map_or(0, |done| done.outcome.report.fingerprint)
 }
 
 fn search(n: u32) -> u64 {
-    let (view, configs) = (View::dense(1, n), vec![Answers::Replies; n as usize]);
-    let clients = (0..view.len()).map(Seat::at).collect();
-    let setup = conclave_check::system::Setup::<RicartAgrawala, _> {
-        view: &view,
-        configs: &configs,
-        promises: ricart_agrawala::PLAIN.promises,
-        openings: &[],
-        client: Enters { clients, requests: 1, holder: None },
-        channels: Channels::Fifo,
-        time: TimeModel::Async,
-        faults: Faults::default(),
-        check_invariants: true,
-        tells_renewals: true,
-        crash_loses: false,
-        passes_over_stalls: false,
-        expected_kinds: 0,
-        bounds: Bounds::default(),
-        interchangeable: Vec::new(),
-    };
-    let options = Options {
-        threads: 1,
-        budget: Budget { states: 1_000_000, bytes: 1 << 30 },
-        is_exact: true,
-        liveness: true,
-        fairness: Fairness::ALL,
-    };
-    match conclave_check::check(&setup, &options, &mut |_| ControlFlow::Continue(())) {
-        Ok(finding) if finding.verdict == Verdict::Proved => finding.progress.distinct,
+    let Ok(entry) = catalogue::find("ricart-agrawala") else { return 0 };
+    let mut plan = SearchPlan::new(entry, View::dense(1, n));
+    plan.requests = 1;
+    match plan.run(&mut |_| ControlFlow::Continue(())) {
+        Ok(searched) if searched.finding.verdict == Verdict::Proved => {
+            searched.finding.progress.distinct
+        }
         _ => 0,
     }
 }
