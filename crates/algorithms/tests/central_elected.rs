@@ -11,6 +11,7 @@ use conclave_algorithms::election::bully;
 use conclave_algorithms::mutex::{CentralElectedByHeartbeat, central_elected};
 use conclave_core::mutex::Opening;
 use conclave_core::{ProcessId, Seat, View};
+use conclave_observe::family::locks::Seen;
 use conclave_observe::trace::Record;
 use conclave_observe::{JudgeOrdering, Time, Verdict, What};
 use conclave_sim::{
@@ -153,7 +154,7 @@ fn hammer(seeds: std::ops::Range<u64>, returns: bool) {
         let outcome = run.go(Recording::Nothing);
         let verdict = outcome.report.verdict;
         assert_eq!(verdict, Verdict::Ok, "{run:#?}\n{:?}", outcome.diagnosis);
-        entries += outcome.report.delays.entries();
+        entries += outcome.report.locks().unwrap().delays.entries();
         crashes += outcome.faults.iter().map(|fault| fault.count).sum::<u64>();
     }
     let runs = seeds.end - seeds.start;
@@ -199,7 +200,7 @@ fn two_by_two_leaders(
             What::Received { from, kind, .. } if is_grant(kind) => {
                 granted.insert(me, id(from));
             }
-            What::Entered { .. } => {
+            what if matches!(Seen::of(what), Seen::Entered { .. }) => {
                 let by = granted[&me];
                 let is_rival = |its: &ProcessId| *its != by && leaders.contains(its);
                 let rival = inside.iter().find(|(_, its)| is_rival(its));
@@ -208,7 +209,7 @@ fn two_by_two_leaders(
                 }
                 inside.insert(me, by);
             }
-            What::Left => drop(inside.remove(&me)),
+            what if Seen::of(what) == Seen::Left => drop(inside.remove(&me)),
             _ => {}
         }
     }

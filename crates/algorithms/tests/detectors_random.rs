@@ -10,6 +10,7 @@ use conclave_algorithms::catalogue::Timing;
 use conclave_algorithms::detector::{Heartbeat, Phi, heartbeat, phi};
 use conclave_core::detector::Detector;
 use conclave_core::{ProcessId, Seat, View};
+use conclave_observe::family::detectors::Seen;
 use conclave_observe::{Event, Time, What};
 use conclave_sim::{
     ChannelOrder, Crash, DetectorApplication, FaultPlan, Network, Recording, Return, Setup, Stream,
@@ -48,14 +49,14 @@ fn judge(events: &[Event], members: usize, until: Time, in_time: Time) -> usize 
     let mut crashed = BTreeMap::new();
     let mut suspected = BTreeMap::new();
     for event in events {
-        match event.what {
-            What::Crashed => drop(crashed.insert(event.seat, event.at)),
-            What::Suspected { whom } => {
+        match Seen::of(event.what) {
+            Seen::Crashed => drop(crashed.insert(event.seat, event.at)),
+            Seen::Suspected { whom } => {
                 let by = event.seat;
                 assert!(crashed.contains_key(&whom), "{by:?} suspects the living {whom:?}");
                 assert_eq!(suspected.insert((by, whom), event.at), None, "suspected twice");
             }
-            What::Trusted { whom } => panic!("{whom:?} was dead"),
+            Seen::Trusted { whom } => panic!("{whom:?} was dead"),
             _ => {}
         }
     }
@@ -133,7 +134,7 @@ const CONFIG: heartbeat::Config =
     heartbeat::Config { beat: Duration::from_millis(10), bound: Duration::from_millis(1) };
 
 fn suspicions(events: &[Event]) -> Vec<(u64, u32, What)> {
-    let is_word = |what| matches!(what, What::Suspected { .. } | What::Trusted { .. });
+    let is_word = |what| matches!(Seen::of(what), Seen::Suspected { .. } | Seen::Trusted { .. });
     let words = events.iter().filter(|event| is_word(event.what));
     words.map(|event| (event.at.0 / Time::DELAY.0, event.seat.0, event.what)).collect()
 }
@@ -149,7 +150,7 @@ fn a_crash_right_after_a_beat_is_noticed_after_exactly_t_plus_2d() {
         seed: 1,
         until: Time(5 * T.0),
     };
-    let word = What::Suspected { whom: Seat(0) };
+    let word = Seen::Suspected { whom: Seat(0) }.what();
     assert_eq!(suspicions(&run.events::<Heartbeat>(&CONFIG)), [(12, 1, word), (12, 2, word)]);
 }
 
@@ -170,8 +171,10 @@ fn whoever_comes_back_is_trusted_again_and_learns_who_died_meanwhile() {
         until: Time::delays(80),
     };
     let events = run.events::<Heartbeat>(&CONFIG);
-    let (suspects, trusts) =
-        (|whom| What::Suspected { whom: Seat(whom) }, |whom| What::Trusted { whom: Seat(whom) });
+    let (suspects, trusts) = (
+        |whom| Seen::Suspected { whom: Seat(whom) }.what(),
+        |whom| Seen::Trusted { whom: Seat(whom) }.what(),
+    );
     let expected = [
         (12, 1, suspects(0)),
         (12, 2, suspects(0)),

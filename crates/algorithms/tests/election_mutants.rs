@@ -26,7 +26,8 @@ use conclave_core::detector::Detector;
 use conclave_core::election::{Election, Term};
 use conclave_core::mutex::Mutex;
 use conclave_core::{Due, Effect, Effects, Input, ProcessId, Protocol, Seat, Start, View};
-use conclave_observe::{Elections, Report, Time, Verdict};
+use conclave_observe::family::elections::ElectionPanel;
+use conclave_observe::{Report, Time, Verdict};
 use conclave_sim::{
     Call, ChannelOrder, Crash, DetectorApplication, ElectionApplication, FaultPlan, Limits,
     MutexApplication, Network, Pause, Return, Setup, Stream, Workload, simulate,
@@ -66,8 +67,8 @@ fn is_well(_: u64, report: &Report) -> bool {
     report.verdict == Verdict::Ok
 }
 
-fn elections(report: &Report) -> &Elections {
-    report.elections.as_ref().unwrap()
+fn elections(report: &Report) -> &ElectionPanel {
+    report.elections().unwrap()
 }
 
 fn two_in_a_term(report: &Report) -> bool {
@@ -96,7 +97,7 @@ fn stuck(report: &Report) -> bool {
 }
 
 fn two_holders(report: &Report) -> bool {
-    report.exclusion.broken().is_some()
+    report.locks().unwrap().exclusion.broken().is_some()
 }
 
 // Elections in rings, and the bully: small systems whose messages take at most 1.
@@ -813,7 +814,7 @@ fn detector_catch<P: Detector>(
             network: Network::Sync { bound: Time::DELAY },
             faults: &faults,
             seed,
-            promises: Promises::Detector,
+            promises: Promises::NONE,
             check_invariants: false,
             ..Setup::new(&view, &configs)
         };
@@ -838,12 +839,12 @@ fn phi_catch(tamper: impl Tamper<Phi> + 'static, wrong: impl Fn(&Report) -> bool
 }
 
 fn suspects_the_living(report: &Report) -> bool {
-    report.verdict == Verdict::Violated && report.detection.as_ref().unwrap().wrong() > 0
+    report.verdict == Verdict::Violated && report.detection().unwrap().wrong() > 0
 }
 
 /// A death goes unnoticed, and nobody was suspected who lived.
 fn misses_the_dead(report: &Report) -> bool {
-    let detection = report.detection.as_ref().unwrap();
+    let detection = report.detection().unwrap();
     report.verdict == Verdict::Violated && detection.wrong() == 0 && detection.missed().count() > 0
 }
 

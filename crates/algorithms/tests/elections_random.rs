@@ -8,10 +8,11 @@ mod storm;
 
 use std::collections::BTreeMap;
 
-use conclave_algorithms::catalogue::{self, Entry, Seating, Shelf, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, Shelf, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::election::Elections;
-use conclave_core::{Portable, ProcessId, Protocol, Seat, View};
+use conclave_core::{ProcessId, Seat, View};
+use conclave_observe::family::elections::Seen;
 use conclave_observe::trace::Record;
 use conclave_observe::{Report, Time, Verdict, What};
 use conclave_sim::{
@@ -34,7 +35,7 @@ impl Visitor<Elections> for &Storm {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Report
     where
-        P: Protocol<Family = Elections, Message: Portable, Stored: Portable>,
+        P: Listed<Family = Elections>,
     {
         self.strike::<P>(entry, &configs).report
     }
@@ -55,7 +56,7 @@ fn all_seeds(name: &str, few: u64) -> Tally {
     for seed in 1..=seeds(few) {
         let storm = Storm::draw(entry, seed);
         let report = Elections::visit(entry, &seating(&storm.view), &storm).unwrap();
-        let elections = report.elections.as_ref().unwrap();
+        let elections = report.elections().unwrap();
         let is_late = !storm.settles && report.verdict == Verdict::Budget;
         let is_well = report.verdict == Verdict::Ok || is_late;
         assert!(is_well, "{name}, seed {seed}: {} {elections:?}", report.verdict);
@@ -95,7 +96,7 @@ impl Visitor<Elections> for Counted {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Self::Output
     where
-        P: Protocol<Family = Elections, Message: Portable, Stored: Portable>,
+        P: Listed<Family = Elections>,
     {
         let Self { view, faults, until } = self;
         let setup = Setup::<P> {
@@ -117,7 +118,8 @@ impl Visitor<Elections> for Counted {
                 *sent.entry(entry.kinds[usize::from(kind)].name).or_default() += 1;
             }
         }
-        let is_news = |record: &&Record| matches!(record.event.what, What::Elected { .. });
+        let is_news =
+            |record: &&Record| matches!(Seen::of(record.event.what), Seen::Elected { .. });
         let last = outcome.records.iter().rfind(is_news).unwrap().event.at;
         (sent, last)
     }
@@ -187,7 +189,7 @@ impl Visitor<Elections> for Edge {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Report
     where
-        P: Protocol<Family = Elections, Message: Portable, Stored: Portable>,
+        P: Listed<Family = Elections>,
     {
         let Self { view, seed } = self;
         let stream = &mut Stream::new(seed, "edge");
@@ -226,8 +228,8 @@ fn chubby_has_one_master_at_a_time_with_clocks_as_far_apart_as_is_allowed() {
         let view = View::dense(1, 3);
         let edge = Edge { view: view.clone(), seed };
         let report = Elections::visit(entry, &seating(&view), edge).unwrap();
-        assert_eq!(report.verdict, Verdict::Ok, "seed {seed}: {:?}", report.elections);
-        terms += report.elections.unwrap().per_term.terms();
+        assert_eq!(report.verdict, Verdict::Ok, "seed {seed}: {:?}", report.elections());
+        terms += report.elections().unwrap().per_term.terms();
     }
     assert!(terms > seeds(200) + seeds(200) / 4, "another one is elected: {terms}");
 }

@@ -21,7 +21,7 @@ use conclave_check::Fairness;
 use conclave_check::system::{self, Channels, Faults, Flaw};
 use conclave_core::mutex::{Command, Notice};
 use conclave_core::{Due, Effect, Effects, Fence, Input, ProcessId, Start, View};
-use conclave_observe::Breach;
+use conclave_observe::family::{elections, locks};
 use conclave_testkit::mutant::{
     Nobody, Tamper, does, forgets, hears, loses, persists_nothing, put, says, step,
 };
@@ -29,10 +29,10 @@ use conclave_testkit::mutant::{
 use checked::{Bounds, TICK};
 use exhibit::{Exhibit, Hunt, election, kept, lock};
 
-const TWO_HOLDERS: Flaw = Flaw::Breach(Breach::TwoHolders);
-const FENCE_FELL: Flaw = Flaw::Breach(Breach::FenceFell);
-const WRONG_LEADER: Flaw = Flaw::Breach(Breach::WrongLeader);
-const TWO_IN_A_TERM: Flaw = Flaw::Breach(Breach::TwoInATerm);
+const TWO_HOLDERS: Flaw = Flaw::Breach(locks::TWO_HOLDERS);
+const FENCE_FELL: Flaw = Flaw::Breach(locks::FENCE_FELL);
+const WRONG_LEADER: Flaw = Flaw::Breach(elections::WRONG_LEADER);
+const TWO_IN_A_TERM: Flaw = Flaw::Breach(elections::TWO_IN_A_TERM);
 
 /// Times of those who have timers: D is a tick, and detectors beat every two.
 fn timing() -> Timing {
@@ -371,7 +371,7 @@ fn promise_that_ends_too_soon() -> Exhibit {
         rule: "a promise outlasts the lease that it gives",
         healed: bounds.clone(),
         bounds,
-        flaw: Flaw::Breach(Breach::TwoLeaders),
+        flaw: Flaw::Breach(elections::TWO_LEADERS),
         steps: (29, None),
         hunt: election(chubby::ENTRY.promises, config, promises_less),
     }
@@ -411,7 +411,7 @@ fn lease_that_ends_too_late() -> Exhibit {
         rule: "a lease ends before the promises that it rests on",
         healed: bounds.clone(),
         bounds,
-        flaw: Flaw::Breach(Breach::TwoLeaders),
+        flaw: Flaw::Breach(elections::TWO_LEADERS),
         steps: (37, None),
         hunt: election(chubby::ENTRY.promises, config, looks_late),
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, Seating, Shelf, Timing, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, Shelf, Timing, Visitor};
 use conclave_algorithms::mutex::{
     Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
     lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
@@ -23,15 +23,15 @@ use conclave_check::system::{Channels, Premise};
 use conclave_core::clock::Timestamp;
 use conclave_core::mutex::{Command, Locks, Mutex, Notice};
 use conclave_core::{
-    Effect, Effects, Fence, Input, Message, Portable, ProcessId, Protocol, Seat, Start, View,
+    Effect, Effects, Fence, Input, Message, ProcessId, Protocol, Seat, Start, View,
 };
-use conclave_observe::Breach;
+use conclave_observe::family::locks;
 use conclave_testkit::mutant::{
     Held, Nobody, Tamper, forgets, hears, held, loses, put, says, step,
 };
 
-const TWO_HOLDERS: Flaw = Flaw::Breach(Breach::TwoHolders);
-const FENCE_FELL: Flaw = Flaw::Breach(Breach::FenceFell);
+const TWO_HOLDERS: Flaw = Flaw::Breach(locks::TWO_HOLDERS);
+const FENCE_FELL: Flaw = Flaw::Breach(locks::FENCE_FELL);
 
 // What all algorithms have in common: at N=2 with one request each, whatever breaks is seen.
 
@@ -51,7 +51,7 @@ impl<T: TamperWithAny> Visitor<Locks> for Catch<T> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Option<Flaw>
     where
-        P: Protocol<Family = Locks, Message: Portable, Stored: Portable>,
+        P: Listed<Family = Locks>,
     {
         let clients = entry.clients(&self.view);
         let bounds = Bounds { view: self.view, clients, configs, requests: 1, fifo: true };
@@ -73,7 +73,7 @@ fn catch_two(entry: &Entry, tamper: impl TamperWithAny) -> Option<Flaw> {
 
 /// In a search a timer runs out at any time, which is not what those who need synchrony need.
 fn live() -> impl Iterator<Item = &'static Entry> {
-    let is_live = |entry: &&Entry| entry.promises.liveness() && !entry.needs.synchrony;
+    let is_live = |entry: &&Entry| entry.serves_everybody() && !entry.needs.synchrony;
     catalogue::MUTEXES.iter().copied().filter(is_live)
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Bounds, Entry, Promises, Seating, Timing, Visitor};
+use conclave_algorithms::catalogue::{self, Bounds, Entry, Listed, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     self, Ask, Calls, Channels, Client, Enters, Faults, Listens, Premise, Setup, TimeModel,
@@ -20,13 +20,17 @@ use conclave_check::{Budget, Fairness, Finding, Options, Verdict, check};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
-use conclave_core::{Family, Message, Portable, Protocol, Seat, View};
+use conclave_core::{Family, Message, Seat, View};
+use conclave_observe::family::elections::{ElectionMemory, ElectionPanel};
+use conclave_observe::family::locks::{LockMemory, LockPanel};
+use conclave_observe::family::{detectors, elections, locks};
 use conclave_observe::property::{
-    Agreement, Fences, LargestId, MutualExclusion, OneAtATime, OnePerTerm, WrongSuspicion,
+    Agreement, Fences, LargestId, MutualExclusion, OneAtATime, OnePerTerm, Suspicions,
+    WrongSuspicion,
 };
 use conclave_observe::{
-    Askable, Breach, Ending, Event, Judge, JudgeOrdering, Observable, Observed, Report, Time,
-    Watch, What,
+    Breach, Brief, Ending, Event, Judge, JudgeOrdering, Memory, Observed, Report, Spoken, Time,
+    Vocabulary, Watch, What,
 };
 use conclave_sim::Stream;
 use plain::{
@@ -85,15 +89,9 @@ impl Case {
         system::Bounds { terms: self.bounds.terms, timeouts: self.bounds.timeouts }
     }
 
-    /// What it is held to: where nothing is to be wrong, to what its messages never speak of.
-    fn promises(&self, entry: &Entry) -> Promises {
-        match entry.promises {
-            promises if self.is_judged => promises,
-            Promises::Mutex { .. } => {
-                Promises::Election { largest: false, terms: false, one_at_a_time: false }
-            }
-            _ => Promises::Mutex { liveness: false, ordering: false },
-        }
+    /// Who watches: where nothing is to be wrong, one who sees nothing.
+    fn vocabulary<F: Searched>(&self) -> &'static Vocabulary {
+        if self.is_judged { F::VOCABULARY } else { F::UNWATCHED }
     }
 
     /// Does something with the systems of an algorithm in this case.
@@ -127,12 +125,31 @@ struct Visit<D> {
     deed: D,
 }
 
+/// Sees nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Blind;
+
+impl Memory for Blind {
+    fn on(&mut self, _: Seat, _: What) {}
+
+    fn broken(&self) -> Option<Breach> {
+        None
+    }
+}
+
+fn nobody(_: &Brief<'_>) -> Box<dyn Watch> {
+    Box::new(Blind)
+}
+
 /// A family whose protocols both searches can search.
-trait Searched: Family<Command: Askable, Notice: Observable> {
+trait Searched: Spoken {
     /// Who uses it in the search.
     type Client: Client<Self> + Clone;
     /// Who does so in the plain model.
     type Application: Application<Self>;
+
+    /// The same words, and nobody who looks at what is said.
+    const UNWATCHED: &'static Vocabulary;
 
     /// Each of these asks so often.
     fn client(clients: Vec<Seat>, asks: u8) -> Self::Client;
@@ -144,6 +161,8 @@ trait Searched: Family<Command: Askable, Notice: Observable> {
 impl Searched for Locks {
     type Client = Enters;
     type Application = Enterer;
+
+    const UNWATCHED: &'static Vocabulary = &Vocabulary { watch: nobody, ..locks::VOCABULARY };
 
     fn client(clients: Vec<Seat>, requests: u8) -> Enters {
         Enters { clients, requests, holder: None }
@@ -158,6 +177,8 @@ impl Searched for Elections {
     type Client = Calls;
     type Application = Caller;
 
+    const UNWATCHED: &'static Vocabulary = &Vocabulary { watch: nobody, ..elections::VOCABULARY };
+
     fn client(callers: Vec<Seat>, calls: u8) -> Calls {
         Calls { callers, calls }
     }
@@ -170,6 +191,8 @@ impl Searched for Elections {
 impl Searched for Detectors {
     type Client = Listens;
     type Application = Listener;
+
+    const UNWATCHED: &'static Vocabulary = &Vocabulary { watch: nobody, ..detectors::VOCABULARY };
 
     fn client(_: Vec<Seat>, _: u8) -> Listens {
         Listens
@@ -185,7 +208,7 @@ impl<F: Searched, D: Deed> Visitor<F> for Visit<D> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> D::Output
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         let (case, asks) = (self.case, self.case.bounds.requests);
         let clients = entry.clients(&self.view);
@@ -193,7 +216,8 @@ impl<F: Searched, D: Deed> Visitor<F> for Visit<D> {
         let seats = (0..self.view.len()).map(Seat::at);
         let plain = Plain::<P, _> {
             configs,
-            promises: case.promises(entry),
+            vocabulary: case.vocabulary::<F>(),
+            promises: entry.promises,
             applications: seats.map(|seat| F::application(asks_of(seat))).collect(),
             channels: case.channels(),
             time: case.time(),
@@ -274,6 +298,7 @@ impl Deed for Compare {
     {
         let (view, configs) = (plain.view.clone(), plain.configs.clone());
         let setup = Setup::<P, _> {
+            vocabulary: plain.vocabulary,
             interchangeable: Vec::new(),
             tells_renewals: false,
             passes_over_stalls: false,
@@ -495,12 +520,15 @@ impl Deed for Walk {
             let kinds = P::Message::KINDS;
             let ids = plain.view.members();
             let mut now = Time::ZERO;
-            let mut judge = Judge::new(ids, kinds, JudgeOrdering::No, plain.promises);
+            let (promises, ordering) = (plain.promises, JudgeOrdering::No);
+            let brief = Brief { ids, promises, ordering };
+            let mut judge = Judge::new(plain.vocabulary, kinds, &brief);
             let mut account = Account::new();
             let mut state = plain.first(&mut account);
             for _ in 0..self.steps {
                 tell(&mut judge, &mut now, &account);
-                agree(&state.watch, judge.clone().finish(Ending::Stopped), plain.time.is_sync());
+                let report = judge.clone().finish(Ending::Stopped);
+                agree(&*state.watch, &report, plain.time.is_sync());
                 breaches.extend(state.watch.broken());
                 let mut actions = Vec::new();
                 plain.actions(&state, &mut actions);
@@ -533,39 +561,45 @@ fn tell(judge: &mut Judge, now: &mut Time, account: &[Sight]) {
 }
 
 /// Both must say the same of all but times.
-fn agree(watch: &Watch, report: Report, is_sync: bool) {
-    match watch {
-        Watch::Mutex { exclusion, fences } => {
-            let who = |it: &MutualExclusion| it.broken().map(|it| (it.inside, it.entered));
-            assert_eq!(who(exclusion), who(&report.exclusion));
-            assert_eq!(exclusion.holders(), report.exclusion.holders());
-            let which = |it: &Fences| it.broken().map(|it| (it.seat, it.before, it.got));
-            assert_eq!(which(fences), which(&report.fences));
-        }
-        Watch::Election { deciding, largest, agreement, per_term, one_at_a_time } => {
-            let seen = report.elections.expect("it is about elections");
-            assert!(deciding.iter().eq(seen.deciding.iter()));
-            assert!(deciding.beliefs().eq(seen.deciding.beliefs()));
-            let whom = |it: &LargestId| it.broken().map(|it| (it.seat, it.leader, it.larger));
-            assert_eq!(largest.as_ref().map(whom), seen.largest.as_ref().map(whom));
-            let whom = |it: &Agreement| it.broken().map(|it| (it.one, it.other));
-            assert_eq!(whom(agreement), whom(&seen.agreement));
-            let whom =
-                |it: &OnePerTerm| it.broken().map(|it| (it.told, it.term, it.first, it.second));
-            assert_eq!(whom(per_term), whom(&seen.per_term));
-            // To lead for a moment beside another is no breach, and only ticks are more than that.
-            if is_sync {
-                let who = |it: &OneAtATime| it.broken().map(|it| (it.first, it.second));
-                assert_eq!(one_at_a_time.as_ref().map(who), seen.one_at_a_time.as_ref().map(who));
-            }
-        }
-        Watch::Detector(suspicions) => {
-            let seen = report.detection.expect("it is about detection");
-            let whom = |it: WrongSuspicion| (it.seat, it.whom);
-            assert_eq!(suspicions.broken().map(whom), seen.first_wrong().map(whom));
-            assert_eq!(suspicions.broken().is_some(), seen.wrong() > 0);
-            assert!(suspicions.missed().eq(seen.missed()));
-        }
+fn agree(watch: &dyn Watch, report: &Report, is_sync: bool) {
+    let watch = watch.as_any();
+    if let (Some(watched), Some(seen)) = (watch.downcast_ref::<LockMemory>(), report.locks()) {
+        agree_on_locks(watched, seen);
+    } else if let (Some(watched), Some(seen)) = (watch.downcast_ref(), report.elections()) {
+        agree_on_elections(watched, seen, is_sync);
+    } else if let (Some(watched), Some(seen)) =
+        (watch.downcast_ref::<Suspicions>(), report.detection())
+    {
+        let whom = |it: WrongSuspicion| (it.seat, it.whom);
+        assert_eq!(watched.broken().map(whom), seen.first_wrong().map(whom));
+        assert_eq!(watched.broken().is_some(), seen.wrong() > 0);
+        assert!(watched.missed().eq(seen.missed()));
+    } else {
+        panic!("they watch different families");
+    }
+}
+
+fn agree_on_locks(watched: &LockMemory, seen: &LockPanel) {
+    let who = |it: &MutualExclusion| it.broken().map(|it| (it.inside, it.entered));
+    assert_eq!(who(&watched.exclusion), who(&seen.exclusion));
+    assert_eq!(watched.exclusion.holders(), seen.exclusion.holders());
+    let which = |it: &Fences| it.broken().map(|it| (it.seat, it.before, it.got));
+    assert_eq!(which(&watched.fences), which(&seen.fences));
+}
+
+fn agree_on_elections(watched: &ElectionMemory, seen: &ElectionPanel, is_sync: bool) {
+    assert!(watched.deciding.iter().eq(seen.deciding.iter()));
+    assert!(watched.deciding.beliefs().eq(seen.deciding.beliefs()));
+    let whom = |it: &LargestId| it.broken().map(|it| (it.seat, it.leader, it.larger));
+    assert_eq!(watched.largest.as_ref().map(whom), seen.largest.as_ref().map(whom));
+    let whom = |it: &Agreement| it.broken().map(|it| (it.one, it.other));
+    assert_eq!(whom(&watched.agreement), whom(&seen.agreement));
+    let whom = |it: &OnePerTerm| it.broken().map(|it| (it.told, it.term, it.first, it.second));
+    assert_eq!(whom(&watched.per_term), whom(&seen.per_term));
+    // To lead for a moment beside another is no breach, and only ticks are more than that.
+    if is_sync {
+        let who = |it: &OneAtATime| it.broken().map(|it| (it.first, it.second));
+        assert_eq!(watched.one_at_a_time.as_ref().map(who), seen.one_at_a_time.as_ref().map(who));
     }
 }
 
@@ -582,10 +616,10 @@ fn on_walks_by_chance_the_watch_of_a_search_says_what_the_judge_of_a_run_says() 
         }
     }
     // Otherwise they would agree on nothing.
-    for breach in [Breach::TwoHolders, Breach::FenceFell, Breach::WrongLeader] {
+    for breach in [locks::TWO_HOLDERS, locks::FENCE_FELL, elections::WRONG_LEADER] {
         assert!(breaches.contains(&breach), "{breach:?} was never seen");
     }
-    for breach in [Breach::Disagreement, Breach::WrongSuspicion] {
+    for breach in [elections::DISAGREEMENT, detectors::WRONG_SUSPICION] {
         assert!(breaches.contains(&breach), "{breach:?} was never seen");
     }
 }

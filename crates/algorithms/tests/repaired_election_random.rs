@@ -10,7 +10,8 @@ use conclave_algorithms::detector::heartbeat;
 use conclave_algorithms::election::ChangRobertsRepaired;
 use conclave_core::election::{Command, Elections, Notice};
 use conclave_core::{ProcessId, Seat, View};
-use conclave_observe::{Ending, Event, Time, Verdict, What};
+use conclave_observe::family::elections::Seen;
+use conclave_observe::{Ending, Event, Time, Verdict};
 use conclave_sim::{
     Application, Crash, Desk, FaultPlan, Network, Recording, Return, Setup, Stream, simulate,
 };
@@ -53,17 +54,17 @@ fn play(events: &[Event], members: usize) -> BTreeMap<Seat, State> {
         (0..members).map(|seat| (Seat::at(seat), State::Idle)).collect();
     for event in events {
         let before = states.get(&event.seat).copied();
-        let state = match event.what {
-            What::Crashed => {
+        let state = match Seen::of(event.what) {
+            Seen::Crashed => {
                 states.remove(&event.seat);
                 continue;
             }
-            What::Returned => State::Idle,
-            What::Electing => {
+            Seen::Returned => State::Idle,
+            Seen::Electing => {
                 assert_ne!(before, Some(State::Electing), "it is told once: {event:?}");
                 State::Electing
             }
-            What::Elected { leader, .. } => {
+            Seen::Elected { leader, .. } => {
                 assert_ne!(before, Some(State::Follows(leader)), "that is no news: {event:?}");
                 State::Follows(leader)
             }

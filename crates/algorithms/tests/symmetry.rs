@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, SERVER, Seating, Timing, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, SERVER, Seating, Timing, Visitor};
 use conclave_algorithms::detector::{Heartbeat, heartbeat};
 use conclave_algorithms::election::{Chubby, ZooKeeper, chubby, zookeeper};
 use conclave_algorithms::mutex::{Central, central};
@@ -22,11 +22,10 @@ use conclave_check::{
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{Locks, Opening};
-use conclave_core::{
-    Family, Input, Portable, ProcessId, Promises, Protocol, Renaming, Seat, Symmetry, View,
-};
+use conclave_core::{Input, ProcessId, Promises, Protocol, Renaming, Seat, Symmetry, View};
+use conclave_observe::family::locks;
 use conclave_observe::trace::{Header, Trace};
-use conclave_observe::{Askable, Breach, JudgeOrdering, Observable, Observed, Verdict as Judged};
+use conclave_observe::{JudgeOrdering, Observed, Spoken, Verdict as Judged};
 use conclave_sim::{Clocks, Replay, replay};
 use conclave_testkit::mutant::{Hands, Mutant, Tamper, forgets};
 
@@ -41,13 +40,14 @@ const OPTIONS: Options = Options {
 };
 
 /// No faults, no time, and all states told apart.
-fn setup<'a, P: Protocol, C>(
+fn setup<'a, P: Observed, C>(
     view: &'a View,
     configs: &'a [P::Config],
     promises: Promises,
     client: C,
 ) -> Setup<'a, P, C> {
     Setup {
+        vocabulary: P::Family::VOCABULARY,
         view,
         configs,
         promises,
@@ -216,7 +216,7 @@ fn all_who_beat_are_interchangeable() {
     for (n, crashes, returns) in [(2, 1, 1), (3, 1, 0)] {
         let view = View::dense(1, n);
         let configs = vec![heartbeat::Config { beat: 2 * TICK, bound: TICK }; view.len()];
-        let mut setup = setup::<Heartbeat, _>(&view, &configs, Promises::Detector, Listens);
+        let mut setup = setup::<Heartbeat, _>(&view, &configs, Promises::NONE, Listens);
         setup.time = TimeModel::Sync { bound: 1, tick: TICK };
         setup.faults = Faults { crashes, returns, ..Faults::default() };
         assert_reduced(&setup, &seats(0, &view), Some(heartbeat::Timer::Silence));
@@ -281,7 +281,7 @@ fn two_holders_are_found_up_to_renaming_by_a_way_that_real_processes_go() {
     for n in [2, 3, 4] {
         let (view, configs, found) = find(n, forgetful());
         let found = found.map(Result::unwrap);
-        let flaw = Flaw::Breach(Breach::TwoHolders);
+        let flaw = Flaw::Breach(locks::TWO_HOLDERS);
         assert!(found.iter().all(|it| it.verdict == Verdict::Refuted(flaw)));
         let ways = found.map(|it| it.counterexample.unwrap());
         assert_eq!(ways[0].steps, ways[1].steps, "no way is longer for being found by fewer");
@@ -292,7 +292,8 @@ fn two_holders_are_found_up_to_renaming_by_a_way_that_real_processes_go() {
                 network: "async".into(),
                 members: view.members().to_vec(),
                 kinds: central::PLAIN.kinds.iter().copied().map(Into::into).collect(),
-                promises: central::PLAIN.promises.as_judged(),
+                vocabulary: &locks::VOCABULARY,
+                promises: central::PLAIN.promises,
                 options: Vec::new(),
                 repeats_from: None,
                 is_stuck: false,
@@ -381,7 +382,7 @@ fn what_happens_at_last_is_not_judged_up_to_renaming() {
 }
 
 /// A family, and who uses it once.
-trait Used: Family<Command: Askable, Notice: Observable> {
+trait Used: Spoken {
     type Client: Client<Self> + Clone;
 
     fn client(clients: Vec<Seat>) -> Self::Client;
@@ -419,7 +420,7 @@ impl<F: Used> Visitor<F> for Refused<'_> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Option<Refusal>
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         let clients = entry.clients(self.0);
         let client = F::client(clients.clone());

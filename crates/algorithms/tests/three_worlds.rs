@@ -7,13 +7,14 @@ mod checked;
 
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, Promises, Seating, Shelf, Timing, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, Shelf, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::Finding;
 use conclave_check::system::{self, Channels, Faults, Flaw, Premise};
 use conclave_core::mutex::{Locks, Opening};
-use conclave_core::{Portable, ProcessId, Protocol, Seat, View};
-use conclave_observe::{Breach, JudgeOrdering, Report, Time, Verdict};
+use conclave_core::{ProcessId, Seat, View};
+use conclave_observe::family::locks;
+use conclave_observe::{JudgeOrdering, Report, Time, Verdict};
 use conclave_sim::{Limits, MutexApplication, Setup, Workload, simulate};
 use conclave_testkit::tcp::{self, Peer};
 
@@ -48,7 +49,7 @@ impl Visitor<Locks> for Simulate<'_> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Report
     where
-        P: Protocol<Family = Locks, Message: Portable, Stored: Portable>,
+        P: Listed<Family = Locks>,
     {
         let opening = Opening { holder: self.holder, ..Opening::default() };
         let setup = Setup::<P> {
@@ -86,9 +87,14 @@ fn every_algorithm_is_simulated() {
                 let run = Simulate { view: &view, workload, entries, holder: None };
                 let is_lone = run.workload == Workload::One;
                 let report = visit(entry, &view, run);
-                if entry.promises.liveness() || is_lone || n < 2 {
+                if entry.serves_everybody() || is_lone || n < 2 {
                     assert_eq!(report.verdict, Verdict::Ok, "{} with {n}", entry.name);
-                    assert_eq!(report.delays.entries(), entries, "{} with {n}", entry.name);
+                    assert_eq!(
+                        report.locks().unwrap().delays.entries(),
+                        entries,
+                        "{} with {n}",
+                        entry.name
+                    );
                 }
             }
         }
@@ -104,7 +110,11 @@ fn every_algorithm_starts_with_a_known_holder() {
             let run = Simulate { view: &view, workload: Workload::One, entries: 8, holder };
             let report = visit(entry, &view, run);
             assert_eq!(report.verdict, Verdict::Ok, "{} held by {holder:?}", entry.name);
-            assert_eq!(report.delays.entries(), 8 + 1, "the holder's and eight more");
+            assert_eq!(
+                report.locks().unwrap().delays.entries(),
+                8 + 1,
+                "the holder's and eight more"
+            );
         }
     }
 }
@@ -128,7 +138,7 @@ fn search(entry: &Entry, bounds: &Bounds) -> Finding {
 #[track_caller]
 fn passes(entry: &Entry, found: &Finding) {
     assert_eq!(checked::flaw(found), None, "{}: {found:?}", entry.name);
-    let is_lock = matches!(entry.promises, Promises::Mutex { .. });
+    let is_lock = entry.is_of::<Locks>();
     let contended = is_lock.then_some(Premise::TwoWait);
     for premise in [Premise::Served, Premise::Finished].into_iter().chain(contended) {
         assert!(found.seen(premise) > 0, "{}: {premise:?} never happens", entry.name);
@@ -142,7 +152,7 @@ fn every_algorithm_is_searched() {
     for entry in asynchronous() {
         for (n, asks) in [(2, 2), (3, 1)] {
             let found = search(entry, &Bounds { asks, ..Bounds::of(entry, n) });
-            if entry.promises.liveness() {
+            if entry.serves_everybody() {
                 passes(entry, &found);
             } else {
                 let flaw = checked::flaw(&found);
@@ -180,7 +190,7 @@ const STATES: [&str; 18] = [
 fn every_algorithm_is_searched_from_a_known_holder() {
     for entry in asynchronous() {
         let found = search(entry, &Bounds { holder: Some(ProcessId(2)), ..Bounds::of(entry, 3) });
-        let expected = (!entry.promises.liveness()).then_some(Flaw::Deadlock);
+        let expected = (!entry.serves_everybody()).then_some(Flaw::Deadlock);
         assert_eq!(checked::flaw(&found), expected, "{}: {found:?}", entry.name);
     }
 }
@@ -192,8 +202,8 @@ fn channels_that_reorder_break_only_those_who_say_that_they_need_order() {
         let channels = Channels::Unordered;
         let found = search(entry, &Bounds { asks: 2, channels, ..Bounds::of(entry, 2) });
         let expected = match entry.name {
-            "lamport" => Some(Flaw::Breach(Breach::TwoHolders)),
-            _ => (!entry.promises.liveness()).then_some(Flaw::Deadlock),
+            "lamport" => Some(Flaw::Breach(locks::TWO_HOLDERS)),
+            _ => (!entry.serves_everybody()).then_some(Flaw::Deadlock),
         };
         assert_eq!(checked::flaw(&found), expected, "{}", entry.name);
     }
@@ -273,7 +283,7 @@ impl Visitor<Locks> for TakePart {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>)
     where
-        P: Protocol<Family = Locks, Message: Portable, Stored: Portable>,
+        P: Listed<Family = Locks>,
     {
         let seat = self.view.seat(self.peer.id()).unwrap();
         let entries = if entry.clients(&self.view).contains(&seat) { ENTRIES_EACH } else { 0 };
@@ -293,7 +303,7 @@ fn every_algorithm_runs_between_processes() {
     }
     for entry in asynchronous() {
         // What deadlocks is shown to where it does no harm.
-        let n = if entry.promises.liveness() { 3 } else { continue };
+        let n = if entry.serves_everybody() { 3 } else { continue };
         let test = "every_algorithm_runs_between_processes";
         let deeds = tcp::run_all(&view(entry, n), test, &[(ALGORITHM, entry.name)]);
         let expected = u64::from(n * ENTRIES_EACH);

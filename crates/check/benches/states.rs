@@ -94,6 +94,7 @@ fn algorithm() {
     let view = View::dense(1, 3);
     let configs = [ricart_agrawala::Answers::Replies; 3];
     let setup = Setup::<RicartAgrawala, _> {
+        vocabulary: &conclave_observe::family::locks::VOCABULARY,
         view: &view,
         configs: &configs,
         promises: ricart_agrawala::PLAIN.promises,

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use conclave_core::{Message, Protocol};
-use conclave_observe::{Observed, Spoken};
+use conclave_observe::Observed;
 
 use crate::system::{Asymmetry, Bounds, Client, Deed, Faults, Flaw, Premise, Setup, System, Told};
 use crate::{
@@ -167,7 +167,7 @@ where
     }
     match &explored.outcome {
         Outcome::Flawed { flaw, path, cut } => {
-            let breaches = P::Family::VOCABULARY.breaches;
+            let breaches = setup.vocabulary.breaches;
             let (flaw, cut) = (Flaw::of(*flaw, breaches), *cut);
             finding.verdict = Verdict::Refuted(flaw);
             let path = match setup.interchangeable.is_empty() {
@@ -286,7 +286,7 @@ impl Finding {
 
     /// What the proof rests on and never happened.
     fn vacuous<P: Observed, C>(&self, setup: &Setup<'_, P, C>) -> Vec<Premise> {
-        let vocabulary = P::Family::VOCABULARY;
+        let vocabulary = setup.vocabulary;
         let Faults { crashes, returns, losses, duplications } = setup.faults;
         let is_rested_on = |premise: Premise| match premise {
             Premise::TwoWait => vocabulary.is_contended && setup.view.len() > 1,

@@ -119,7 +119,7 @@ where
         let sends: SmallVec<[(Seat, PartId); 4]> =
             to_others.map(|(to, message)| (*to, self.wires.message(message))).collect();
         let kinds = notes.sends.iter().fold(0, |bits, (_, it)| bits | 1 << (it.kind() % 32));
-        let vocabulary = P::Family::VOCABULARY;
+        let vocabulary = self.setup.vocabulary;
         let mut served =
             notes.news.iter().filter_map(What::said).filter(|it| (vocabulary.serves)(it));
         let serves = served.clone().next().is_some();

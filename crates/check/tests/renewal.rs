@@ -74,6 +74,7 @@ impl Protocol for Patient {
 fn found(starts_anew: bool, time: TimeModel, tells_renewals: bool) -> Verdict {
     let view = View::dense(1, 2);
     let setup = Setup::<Patient, _> {
+        vocabulary: &conclave_observe::family::locks::VOCABULARY,
         view: &view,
         configs: &[starts_anew; 2],
         promises: LIVENESS,

@@ -164,6 +164,7 @@ fn search(forgets: Forgets, n: u32, is_reduced: bool) -> Result<Finding, Refusal
     let configs = vec![forgets; view.len()];
     let clients: Vec<Seat> = (1..view.len()).map(Seat::at).collect();
     let setup = Setup::<Desk, _> {
+        vocabulary: &conclave_observe::family::locks::VOCABULARY,
         view: &view,
         configs: &configs,
         promises: LIVENESS,

@@ -91,6 +91,7 @@ fn setup<'a, P: Protocol>(
     time: TimeModel,
 ) -> Setup<'a, P, Enters> {
     Setup {
+        vocabulary: &conclave_observe::family::locks::VOCABULARY,
         view,
         configs,
         promises: LIVENESS,

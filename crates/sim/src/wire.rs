@@ -224,19 +224,19 @@ mod tests {
 
     fn taken_out_of(wire: &mut impl Wire<()>) {
         for number in 0..9 {
-            let (id, from, to) = (MessageId(number), Seat(0), Seat(1));
+            let (id, from, to) = (MessageId::new(Seat(0), number), Seat(0), Seat(1));
             wire.send(Time(number / 3), Flight { id, from, to, message: () });
         }
         for gone in [4, 0, 8] {
-            assert_eq!(wire.take(MessageId(gone)).map(|flight| flight.id.0), Some(gone));
-            assert!(wire.take(MessageId(gone)).is_none(), "it is gone");
+            assert_eq!(wire.take(MessageId::new(Seat(0), gone)).map(|flight| flight.id.count()), Some(gone));
+            assert!(wire.take(MessageId::new(Seat(0), gone)).is_none(), "it is gone");
         }
-        let left: Vec<_> = wire.flights().iter().map(|flight| flight.id.0).collect();
+        let left: Vec<_> = wire.flights().iter().map(|flight| flight.id.count()).collect();
         assert_eq!((left, wire.len()), (vec![1, 2, 3, 5, 6, 7], 6));
         let mut arrivals = Vec::new();
         while wire.len() > 0 {
             let at = wire.next_at();
-            arrivals.extend(wire.receive().map(|flight| (at - Time::DELAY, flight.id.0)));
+            arrivals.extend(wire.receive().map(|flight| (at - Time::DELAY, flight.id.count())));
         }
         let expected = [1, 2, 3, 5, 6, 7].map(|number| (Time(number / 3), number));
         assert_eq!(arrivals, expected);

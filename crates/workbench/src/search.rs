@@ -374,6 +374,7 @@ impl<F: Playable, V: OfSetup> Visitor<F> for Visit<'_, V> {
         self.visitor.with(&Setup::<P, _> {
             view: self.view,
             configs: &configs,
+            vocabulary: F::VOCABULARY,
             promises: plan.entry.promises,
             openings: &[],
             client,

@@ -506,6 +506,7 @@ where
     let setup = Searched::<P, AnyGuests> {
         view: &view,
         configs,
+        vocabulary: &VOCABULARY,
         promises: Promises::NONE,
         openings: &[],
         client: AnyGuests,

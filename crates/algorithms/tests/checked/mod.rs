@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use conclave_algorithms::catalogue::{self, Entry, Promises, Seating, Timing, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, Promises, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     self, Calls, Channels, Client, Enters, Faults, Flaw, Listens, Setup, TimeModel,
@@ -13,9 +13,9 @@ use conclave_check::system::{
 use conclave_check::{Budget, Fairness, Finding, Options, Verdict};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
-use conclave_core::mutex::{Locks, Opening};
-use conclave_core::{Family, Portable, ProcessId, Protocol, Seat, View};
-use conclave_observe::{Askable, Observable};
+use conclave_core::mutex::{LIVENESS, Locks, Opening};
+use conclave_core::{ProcessId, Protocol, Seat, View};
+use conclave_observe::Spoken;
 
 /// What a tick is called, where time is counted.
 pub const TICK: Duration = Duration::from_millis(1);
@@ -87,6 +87,7 @@ impl Bounds {
             crash_loses: false,
             view: &self.view,
             configs,
+            vocabulary: P::Family::VOCABULARY,
             promises,
             openings: &P::Family::openings(self),
             client: P::Family::client(self),
@@ -104,10 +105,10 @@ impl Bounds {
 }
 
 /// What a lock is held to, whatever else it promises.
-pub const LOCK: Promises = Promises::Mutex { liveness: true, ordering: false };
+pub const LOCK: Promises = LIVENESS;
 
 /// A family whose protocols can be searched within such bounds.
-pub trait Used: Family<Command: Askable, Notice: Observable> {
+pub trait Used: Spoken {
     /// Who uses it.
     type Client: Client<Self>;
 
@@ -186,7 +187,7 @@ impl<F: Used> Visitor<F> for Check<'_> {
 
     fn visit<P>(self, entry: &'static Entry, configs: Vec<P::Config>) -> Finding
     where
-        P: Protocol<Family = F, Message: Portable, Stored: Portable>,
+        P: Listed<Family = F>,
     {
         self.0.find::<P>(&configs, F::promises(entry))
     }

@@ -8,11 +8,12 @@ use conclave_algorithms::catalogue::{Entry, Promises};
 use conclave_check::system::{Channels, Flaw, Premise, TimeModel};
 use conclave_check::{Counterexample, Fairness, Finding};
 use conclave_core::election::Election;
-use conclave_core::mutex::Mutex;
+use conclave_core::mutex::{Locks, Mutex};
 use conclave_core::{Protocol, View};
 use conclave_diagram::{Options, draw};
+use conclave_observe::family::locks::Seen;
 use conclave_observe::trace::{Header, Record, Trace, json};
-use conclave_observe::{Breach, Ending, JudgeOrdering, Verdict, What};
+use conclave_observe::{Ending, JudgeOrdering, Verdict, Vocabulary, What, family};
 use conclave_testkit::mutant::{Held, Nobody, Tamper, held};
 
 use crate::checked::{self, Bounds, LOCK, Used};
@@ -124,6 +125,7 @@ impl Exhibit {
             network: time(self.bounds.time),
             members: self.bounds.view.members().to_vec(),
             kinds: self.entry.kinds.iter().copied().map(Into::into).collect(),
+            vocabulary: self.vocabulary(),
             promises: self.entry.promises,
             options: Vec::new(),
             repeats_from: counterexample.told.repeats_from,
@@ -176,13 +178,15 @@ impl Exhibit {
         )
     }
 
+    fn vocabulary(&self) -> &'static Vocabulary {
+        let all = family::ALL.iter().copied();
+        all.into_iter().find(|it| it.family == self.entry.family).expect("it is one of them")
+    }
+
     pub fn bounds_in_words(&self) -> String {
         let Bounds { view, clients, asks, channels, time: model, faults, ends, options, .. } =
             &self.bounds;
-        let verb = match self.entry.promises {
-            Promises::Mutex { .. } => "ask",
-            _ => "call",
-        };
+        let verb = if self.entry.is_of::<Locks>() { "ask" } else { "call" };
         let clients: Vec<String> = clients.iter().map(|&seat| view.at(seat).to_string()).collect();
         let who = match clients.len() == view.len() {
             true => "all".to_owned(),
@@ -268,7 +272,7 @@ fn closes(trace: &Trace, counterexample: &Counterexample) {
     let (stem, turn) = trace.records.split_at(from);
     assert_eq!(turn.is_empty(), counterexample.steps.1 == Some(0));
     assert_eq!(in_flight(stem), in_flight(&trace.records));
-    let entered = |record: &Record| matches!(record.event.what, What::Entered { .. });
+    let entered = |record: &Record| matches!(Seen::of(record.event.what), Seen::Entered { .. });
     assert!(!turn.iter().any(entered), "whoever waits is not served");
 }
 
@@ -303,13 +307,7 @@ fn time(model: TimeModel) -> String {
 
 fn words(flaw: Flaw) -> &'static str {
     match flaw {
-        Flaw::Breach(Breach::TwoHolders) => "two holders",
-        Flaw::Breach(Breach::FenceFell) => "a fence that did not grow",
-        Flaw::Breach(Breach::WrongLeader) => "one leads who is not the largest",
-        Flaw::Breach(Breach::Disagreement) => "two believe in different leaders",
-        Flaw::Breach(Breach::TwoInATerm) => "two leaders of one term",
-        Flaw::Breach(Breach::TwoLeaders) => "two leaders at a time",
-        Flaw::Breach(Breach::WrongSuspicion) => "somebody who lives is suspected",
+        Flaw::Breach(breach) => breach.finding,
         Flaw::Deadlock => "a deadlock",
         Flaw::Stalled => "nothing happens any more, after a fault",
         Flaw::Invariant => "an invariant is broken",

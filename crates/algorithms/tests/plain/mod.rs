@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use conclave_core::{
     Arrival, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, Promises, Protocol,
     Seat, Start, View, detector, election, mutex,
 };
-use conclave_observe::{Breach, Observable, Observed, Watch, What};
+use conclave_observe::{Breach, Brief, JudgeOrdering, Observed, Spoken, Vocabulary, Watch, What};
 use stateright::{Model, Property};
 
 /// What applications do: each asks for what it wants, so many times.
@@ -142,6 +143,7 @@ pub struct Plain<P: Protocol, A> {
     pub view: View,
     /// By seat.
     pub configs: Vec<P::Config>,
+    pub vocabulary: &'static Vocabulary,
     pub promises: Promises,
     pub applications: Vec<A>,
     pub channels: Channels,
@@ -196,7 +198,7 @@ pub struct State<P: Protocol, A> {
     timers: BTreeMap<(usize, P::Timer), Setting>,
     stored: Vec<Option<P::Stored>>,
     left: Left,
-    pub watch: Watch,
+    pub watch: Watched,
 }
 
 /// When a timer runs out.
@@ -251,11 +253,48 @@ pub enum Sight {
     Quiet,
 }
 
+/// What the judge remembers; two that remember the same are equal.
+#[derive(Clone, Debug)]
+pub struct Watched(Box<dyn Watch>);
+
+impl PartialEq for Watched {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is_same(&*other.0)
+    }
+}
+
+impl Eq for Watched {}
+
+impl Hash for Watched {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl Deref for Watched {
+    type Target = dyn Watch;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl DerefMut for Watched {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.0
+    }
+}
+
 impl<P, A> Plain<P, A>
 where
     P: Observed,
     A: Application<P::Family>,
 {
+    fn watch(&self) -> Watched {
+        let (ids, promises) = (self.view.members(), self.promises);
+        Watched((self.vocabulary.watch)(&Brief { ids, promises, ordering: JudgeOrdering::No }))
+    }
+
     /// Everybody starts, one after the other.
     pub fn first(&self, account: &mut Account) -> State<P, A> {
         let members = self.view.len();
@@ -268,7 +307,7 @@ where
             timers: BTreeMap::new(),
             stored: vec![None; members],
             left: Left { crashes, returns, losses, duplications, timeouts },
-            watch: Watch::new(self.view.members(), self.promises),
+            watch: self.watch(),
         };
         for seat in 0..members {
             // Who has not started yet will take in what is sent to it.
@@ -353,7 +392,8 @@ where
         let is_upkeep = |message: &P::Message| {
             P::Message::KINDS[usize::from(message.kind())].phase == Phase::Upkeep
         };
-        if state.channels.values().flatten().all(|(it, _)| is_upkeep(it)) {
+        let wants_quiet = state.watch.wants_quiet();
+        if wants_quiet && state.channels.values().flatten().all(|(it, _)| is_upkeep(it)) {
             state.watch.on_quiet();
             account.push(Sight::Quiet);
         }
@@ -426,9 +466,8 @@ where
         match action {
             Action::Ask(seat) => {
                 let (command, _) = state.applications[seat].wants().expect("it can ask");
-                if let Some(what) = command.what(&self.view) {
-                    see(&mut state, seat, what, account);
-                }
+                let said = P::Family::asked(&command, &self.view);
+                see(&mut state, seat, What::Asked(said), account);
                 state.applications[seat].asked();
                 self.input(&mut state, seat, Input::Command(command), account);
             }
@@ -486,7 +525,7 @@ where
 
     /// Who waits for something that must come.
     fn waiting(&self, state: &State<P, A>) -> usize {
-        let is_pending = |seat: usize| state.watch.pending().any(|it| it.index() == seat);
+        let is_pending = |seat: usize| state.watch.pending().iter().any(|it| it.index() == seat);
         let waits = |seat: &usize| state.applications[*seat].waits() || is_pending(*seat);
         (0..self.view.len()).filter(waits).count()
     }
@@ -519,7 +558,7 @@ where
         let waiting = self.waiting(state);
         self.seen.two_wait.fetch_add(u64::from(waiting > 1), Ordering::Relaxed);
         let mut all = state.applications.iter().zip(&state.processes);
-        let is_over = state.watch.pending().next().is_none()
+        let is_over = state.watch.pending().is_empty()
             && all.all(|(it, process)| process.is_none() || it.is_done());
         self.seen.finished.fetch_add(u64::from(is_over), Ordering::Relaxed);
         let is_flawed = !self.flaws(state).is_empty();
@@ -564,7 +603,8 @@ where
     fn take_own(&mut self, _: &P::Message) {}
 
     fn notify(&mut self, notice: NoticeOf<P>) {
-        if let Some(what) = notice.what(&self.plain.view) {
+        if let Some(said) = P::Family::told(&notice, &self.plain.view) {
+            let what = What::Told(said);
             see(self.state, self.seat, what, self.account);
         }
         self.state.applications[self.seat].told(&notice);

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicBool;
 
 use conclave_core::{Message, Renaming, Seat};
-use conclave_observe::{Brief, JudgeOrdering, Observed, Spoken, Watch, What};
+use conclave_observe::{Brief, JudgeOrdering, Observed, Watch, What};
 use smallvec::SmallVec;
 
 use super::channel::{ChannelInfo, KindBit};
@@ -175,7 +175,7 @@ impl Frame {
     pub(crate) fn of<P: Observed, C>(setup: &Setup<'_, P, C>) -> Self {
         let (ids, promises) = (setup.view.members(), setup.promises);
         let brief = Brief { ids, promises, ordering: JudgeOrdering::No };
-        let first_watch = (P::Family::VOCABULARY.watch)(&brief);
+        let first_watch = (setup.vocabulary.watch)(&brief);
         Self {
             places: Places { members: setup.view.len() },
             all: Left::all(setup.faults, setup.bounds),

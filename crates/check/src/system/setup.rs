@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
+use conclave_observe::Vocabulary;
 
 /// A system of processes, what they are asked to do, and what can happen to them.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct Setup<'a, P: Protocol, C> {
     pub view: &'a View,
     /// By seat: what each knows before it starts.
     pub configs: &'a [P::Config],
+    /// What is seen and said of them, and who watches: their family's, as a rule.
+    pub vocabulary: &'static Vocabulary,
     /// What they promise.
     pub promises: Promises,
     /// By seat: what is known already as it begins; empty if nothing is.

@@ -316,7 +316,7 @@ where
             let mut whom: Vec<Seat> =
                 process.waits_for().into_iter().filter_map(|id| setup.view.seat(id)).collect();
             whom.dedup();
-            if P::Family::VOCABULARY.is_contended && !setup.client.waits(&node.client) {
+            if setup.vocabulary.is_contended && !setup.client.waits(&node.client) {
                 continue;
             }
             self.page.seat = node.seat;

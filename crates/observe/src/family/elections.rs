@@ -528,17 +528,17 @@ impl Report {
 
 /// What a search must remember of an election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct ElectionMemory {
+pub struct ElectionMemory {
     /// Who takes part and has not decided.
-    deciding: Deciding,
+    pub deciding: Deciding,
     /// Where the largest id must win.
-    largest: Option<LargestId>,
+    pub largest: Option<LargestId>,
     /// Whether all agree in the end.
-    agreement: Agreement,
+    pub agreement: Agreement,
     /// At most one leader in a term.
-    per_term: OnePerTerm,
+    pub per_term: OnePerTerm,
     /// Where no two may lead at a time.
-    one_at_a_time: Option<OneAtATime>,
+    pub one_at_a_time: Option<OneAtATime>,
 }
 
 impl ElectionMemory {

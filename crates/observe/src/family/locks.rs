@@ -289,9 +289,11 @@ impl Report {
 
 /// What a search must remember of a lock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct LockMemory {
-    exclusion: MutualExclusion,
-    fences: Fences,
+pub struct LockMemory {
+    /// Safety.
+    pub exclusion: MutualExclusion,
+    /// Fences.
+    pub fences: Fences,
 }
 
 impl Memory for LockMemory {

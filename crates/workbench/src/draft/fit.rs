@@ -67,8 +67,8 @@ mod tests {
             let mut plan = Plan::new(entry, View::dense(1, 3));
             plan.calls.clear();
             plan.until = Time::delays(500);
-            let elections = plan.run(&mut |_| {}).unwrap().outcome.report.elections;
-            let is_elected = elections.is_some_and(|it| it.decisions > 0);
+            let report = plan.run(&mut |_| {}).unwrap().outcome.report;
+            let is_elected = report.elections().is_some_and(|it| it.decisions > 0);
             assert_eq!(begins_by_itself(entry), is_elected, "{}", entry.name);
         }
     }
