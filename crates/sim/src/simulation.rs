@@ -43,7 +43,8 @@ where
         Self { world, ending: None, interventions: Vec::new() }
     }
 
-    /// Lets exactly one thing happen. `Some` if nothing more is to come: then nothing did.
+    /// Lets exactly one thing happen. `Some` says how the run ended: because nothing was left to
+    /// happen, or because the judge had seen enough of what just did.
     pub fn step(&mut self) -> Option<Ending> {
         let before = self.events();
         while self.ending.is_none() && self.events() == before {

@@ -61,8 +61,8 @@ impl Draft {
         self.entry
     }
 
-    /// Says one value of a setting; an empty one if the setting has none. What was said before stays
-    /// said: some settings have several values.
+    /// Says one value of a setting; an empty one if the setting has none. What was said before
+    /// stays said: some settings have several values.
     pub fn say(&mut self, name: &str, value: &str) -> Result<(), DraftError> {
         let unknown = || DraftError::UnknownSetting(name.to_owned());
         let setting = setting::find(name).ok_or_else(unknown)?;

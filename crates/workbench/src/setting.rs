@@ -1,11 +1,11 @@
 //! The one table of settings: everything about a run that can be said in a word and a value.
 //!
-//! Whoever takes settings in or gives them out goes through [`SETTINGS`]: the options of the command
-//! line are made from it, the header of a trace is written and read by it, and "repeat it with" is
-//! spelt by it. So to add a setting is to add a row.
+//! Whoever takes settings in or gives them out goes through [`SETTINGS`]: the options of the
+//! command line are made from it, the header of a trace is written and read by it, and "repeat it
+//! with" is spelt by it. So to add a setting is to add a row.
 //!
-//! A row knows how its value is read and shown, where it is in a [`Plan`], what it is if nobody says
-//! it, and which algorithms have use for it. Names are without dashes; [`option`] adds them.
+//! A row knows how its value is read and shown, where it is in a [`Plan`], what it is if nobody
+//! says it, and which algorithms have use for it. Names are without dashes; [`option`] adds them.
 
 mod access;
 mod error;
@@ -36,7 +36,8 @@ pub struct Setting {
     pub meaning: &'static str,
     /// How it is said.
     pub shape: Shape,
-    /// With which others it is shown; `None` if it cannot be said in a word, but only by a scenario.
+    /// With which others it is shown; `None` if it cannot be said in a word, but only by a
+    /// scenario.
     pub group: Option<Group>,
     /// Which algorithms have use for it.
     pub fits: Fits,

@@ -41,8 +41,8 @@ pub fn word(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// Why the verdict is what it is, in a sentence. `ended_by` says what a limit is called where it was
-/// set.
+/// Why the verdict is what it is, in a sentence. `ended_by` says what a limit is called where it
+/// was set.
 pub fn reason(
     plan: &SearchPlan,
     searched: &Searched,

@@ -55,7 +55,8 @@ pub fn milliseconds(nanoseconds: f64) -> f64 {
     nanoseconds / Time::DELAY.0 as f64
 }
 
-/// How often a process suspected somebody wrongly, in a second. Zero is told from what is merely small.
+/// How often a process suspected somebody wrongly, in a second. Zero is told from what is merely
+/// small.
 pub fn rate(point: &Point) -> String {
     if point.wrong == 0 { "0".into() } else { format!("{:.4}", point.wrong_rate()) }
 }
