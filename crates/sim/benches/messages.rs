@@ -15,7 +15,9 @@ use conclave_algorithms::mutex::{Answers, Maekawa, RicartAgrawala};
 use conclave_algorithms::quorum::{Construction, VotingSets};
 use conclave_core::election::Election;
 use conclave_core::mutex::{Command, Mutex, Notice};
-use conclave_core::{Effect, Effects, Input, ProcessId, Promises, Protocol, Seat, Start, View};
+use conclave_core::{
+    Due, Environment, Host, Input, ProcessId, Promises, Protocol, Seat, Start, View,
+};
 use conclave_observe::{Report, Time, Verdict};
 use conclave_sim::{
     Call, ElectionApplication, FaultPlan, MutexApplication, Network, Setup, Stream, Workload,
@@ -122,9 +124,9 @@ fn elected<P: Election>(
     callers: &[Seat],
     until: Time,
 ) -> Report {
-    let promises = entry.promises;
+    let (promises, configs) = (entry.promises, vec![config.clone(); view.len()]);
     let setup =
-        Setup::<P> { promises, faults, check_invariants: false, ..Setup::new(view, config) };
+        Setup::<P> { promises, faults, check_invariants: false, ..Setup::new(view, &configs) };
     let candidates = (0..view.len()).map(Seat::at).collect();
     let calls = callers.iter().map(|&seat| Call { seat, at: Time::ZERO }).collect();
     let application = ElectionApplication::new(view, candidates, calls, until, 1);
@@ -133,11 +135,12 @@ fn elected<P: Election>(
 
 fn simulated<P: Mutex>(n: u32, config: &P::Config, network: Network, entries: u64) -> Report {
     let view = View::dense(1, n);
+    let configs = vec![config.clone(); view.len()];
     let setup = Setup::<P> {
         network,
         promises: Promises::Mutex { liveness: true, ordering: true },
         check_invariants: false,
-        ..Setup::new(&view, config)
+        ..Setup::new(&view, &configs)
     };
     let clients = (0..view.len()).map(Seat::at).collect();
     let application =
@@ -211,38 +214,81 @@ impl Queue for Heap {
     }
 }
 
+/// All that is around the processes of the bare loop.
+struct Bare<'a, Q> {
+    view: &'a View,
+    /// Who takes the step that is under way.
+    me: ProcessId,
+    queue: &'a mut Q,
+    commands: VecDeque<(ProcessId, Command)>,
+    entries: u64,
+}
+
+impl<Q: Queue> Environment<RicartAgrawala> for Bare<'_, Q> {
+    #[inline(always)]
+    fn view(&self) -> &View {
+        self.view
+    }
+
+    #[inline(always)]
+    fn seat(&self) -> Seat {
+        Seat(self.me.0 - 1)
+    }
+
+    #[inline(always)]
+    fn stepped(&mut self, _: &RicartAgrawala, _: Vec<&'static str>) {}
+
+    #[inline(always)]
+    fn send(&mut self, to: Seat, message: <RicartAgrawala as Protocol>::Message, _: bool) {
+        self.queue.push((self.me, self.view.at(to), message));
+    }
+
+    fn send_own(&mut self, _: &<RicartAgrawala as Protocol>::Message, _: bool) {}
+
+    fn take_own(&mut self, _: &<RicartAgrawala as Protocol>::Message) {}
+
+    fn notify(&mut self, notice: Notice) {
+        match notice {
+            Notice::Entered { .. } => self.commands.push_back((self.me, Command::Leave)),
+            Notice::Left => {
+                self.entries += 1;
+                if self.entries + u64::from(N) <= ENTRIES {
+                    self.commands.push_back((self.me, Command::Enter));
+                }
+            }
+        }
+    }
+
+    fn set_timer(&mut self, (): (), _: Due) {}
+
+    fn cancel_timer(&mut self, (): ()) {}
+
+    fn persist(&mut self, (): ()) {}
+}
+
 fn bare(queue: &mut impl Queue) -> u64 {
     let view = View::dense(1, N);
-    let mut out = Effects::<RicartAgrawala>::new();
-    let start =
-        |&me| RicartAgrawala::start(Start::founding(me, &view, &Answers::Replies), &mut out);
-    let mut processes: Vec<RicartAgrawala> = view.members().iter().map(start).collect();
-    let mut commands: VecDeque<(ProcessId, Command)> =
-        view.members().iter().map(|&me| (me, Command::Enter)).collect();
-    let (mut messages, mut entries) = (0, 0);
+    let commands = view.members().iter().map(|&me| (me, Command::Enter)).collect();
+    let mut around = Bare { view: &view, me: ProcessId(1), queue, commands, entries: 0 };
+    let mut host = Host::new();
+    let mut processes: Vec<RicartAgrawala> = Vec::new();
+    for &me in view.members() {
+        around.me = me;
+        let start = Start::founding(me, &view, &Answers::Replies);
+        processes.push(host.start(start, &mut around));
+    }
+    let mut messages = 0;
     loop {
-        let (me, input) = if let Some((me, command)) = commands.pop_front() {
+        let (me, input) = if let Some((me, command)) = around.commands.pop_front() {
             (me, Input::Command(command))
-        } else if let Some((from, to, message)) = queue.pop() {
+        } else if let Some((from, to, message)) = around.queue.pop() {
             messages += 1;
             (to, Input::Message { from, message })
         } else {
             return messages;
         };
-        processes[me.0 as usize - 1].on(input, &mut out);
-        for effect in out.drain() {
-            match effect {
-                Effect::Send { to, message, .. } => queue.push((me, to, message)),
-                Effect::Notify(Notice::Entered { .. }) => commands.push_back((me, Command::Leave)),
-                Effect::Notify(Notice::Left) => {
-                    entries += 1;
-                    if entries + u64::from(N) <= ENTRIES {
-                        commands.push_back((me, Command::Enter));
-                    }
-                }
-                Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Persist(_) => {}
-            }
-        }
+        around.me = me;
+        host.take(&mut processes[me.0 as usize - 1], input, &mut around);
     }
 }
 
