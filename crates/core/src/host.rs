@@ -326,10 +326,10 @@ mod tests {
     }
 
     /// What is done if process 2 is told to do this as it starts.
-    fn begun(orders: Vec<Order>) -> Vec<String> {
+    fn begun(orders: &Vec<Order>) -> Vec<String> {
         let mut page = Page::new();
         let view = page.view.clone();
-        let start = Start::<Servant<false>>::founding(ProcessId(2), &view, &orders);
+        let start = Start::<Servant<false>>::founding(ProcessId(2), &view, orders);
         Host::new().start(start, &mut page);
         page.lines
     }
@@ -367,7 +367,7 @@ mod tests {
             "cancels a",
             "two to 3",
         ];
-        assert_eq!(begun(orders.clone()), expected);
+        assert_eq!(begun(&orders), expected);
         assert_eq!(done(orders), expected);
     }
 
@@ -401,7 +401,7 @@ mod tests {
             "steps ",
         ];
         assert_eq!(done(orders.clone()), expected);
-        assert_eq!(begun(orders), expected);
+        assert_eq!(begun(&orders), expected);
     }
 
     #[test]
