@@ -55,7 +55,7 @@ fn caught<P: Protocol>(
     wrong: impl Fn(&Report) -> bool,
     passes: impl Fn(u64, &Report) -> bool,
 ) {
-    let mutant = |view: &View| held(&configs(view), tamper.clone());
+    let mutant = move |view: &View| held(&configs(view), tamper.clone());
     let seed = seeds.find(|&seed| wrong(&run(seed, &mutant)));
     let seed = seed.expect("the mutant is not caught");
     println!("caught by seed {seed}");

@@ -259,8 +259,8 @@ type Found<T> = (View, Vec<(central::Config, Hands<T>)>, [Result<Finding, Refusa
 fn find<T: Tamper<Central> + 'static>(n: u32, tamper: T) -> Found<T> {
     let view = View::dense(0, n + 1);
     let office = office(&view, central::Answers::Grants);
-    let configs: Vec<_> =
-        office.into_iter().map(|config| (config, Hands(tamper.clone()))).collect();
+    let hands = Hands(tamper);
+    let configs: Vec<_> = office.into_iter().map(|config| (config, hands.clone())).collect();
     let clients = enters(&view, 1);
     let promises = central::PLAIN.promises;
     let setup = setup::<Mutant<Central, Hands<T>>, _>(&view, &configs, promises, clients);
