@@ -228,7 +228,10 @@ mod tests {
             wire.send(Time(number / 3), Flight { id, from, to, message: () });
         }
         for gone in [4, 0, 8] {
-            assert_eq!(wire.take(MessageId::new(Seat(0), gone)).map(|flight| flight.id.count()), Some(gone));
+            assert_eq!(
+                wire.take(MessageId::new(Seat(0), gone)).map(|flight| flight.id.count()),
+                Some(gone)
+            );
             assert!(wire.take(MessageId::new(Seat(0), gone)).is_none(), "it is gone");
         }
         let left: Vec<_> = wire.flights().iter().map(|flight| flight.id.count()).collect();

@@ -37,7 +37,7 @@ const UNUSUAL: &[(&str, &str, &[&str])] = &[
     ("bully", "drift", &["2=1.3"]),
     ("bully", "loss", &["0.25"]),
     ("bully", "duplicate", &["0.5"]),
-    ("bully", "intervene", &["3:crash:4", "9:lose:7"]),
+    ("bully", "intervene", &["3:crash:4", "9:lose:3.7"]),
     ("lamport", "clock", &["2 101"]),
     ("lamport", "holder", &["3"]),
     ("lamport", "patience", &["8ms"]),
