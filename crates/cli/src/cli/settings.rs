@@ -238,7 +238,7 @@ mod tests {
              --workload one --entries 9 --hold 2.5ms --seed 7",
             "bully -n 5 --network sync:2ms --initiators 3@2ms,4 --bound 3ms --answer-timeout 7ms \
              --skip-dead --for 90ms --dead 5 --dead 2 --crash 1@3ms --return 1@9ms \
-             --drift 3=1.5 --loss 0.25 --patience 9ms --max-events 99 --max-time 80ms --seed 1",
+             --loss 0.25 --drift 3=1.5 --patience 9ms --max-events 99 --max-time 80ms --seed 1",
             "lamport -n 40 --network unit --workload think:3ms --entries 160 --pause 2@1ms..2ms \
              --partition 1,2>3@1ms..2ms --duplicate 0.5 --ordering --seed 1",
         ] {

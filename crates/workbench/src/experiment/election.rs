@@ -17,6 +17,7 @@ use core::time::Duration;
 
 use conclave_algorithms::catalogue::{Cost, Entry, Measure, SeatingError, Size};
 use conclave_core::{Phase, ProcessId, View};
+use conclave_observe::family::elections::ElectionPanel;
 use conclave_observe::{Report, Time, Verdict};
 use conclave_sim::{Crash, Stream};
 
@@ -155,7 +156,7 @@ impl Lab {
     fn succession(&self) -> Result<Option<Report>, SeatingError> {
         let mut plan = self.plan();
         let at = Time::of(2 * plan.timing.session());
-        let leader = self.called_by(1, false)?.elections().and_then(|it| it.leader());
+        let leader = self.called_by(1, false)?.elections().and_then(ElectionPanel::leader);
         let view = self.entry.view_of(&plan.clients)?;
         let Some(process) = leader.map(|seat| view.at(seat)) else { return Ok(None) };
         plan.faults.crashes = vec![Crash { process, at }];
