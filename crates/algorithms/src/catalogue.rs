@@ -60,8 +60,8 @@ pub trait Visitor<F: Family> {
         P: Listed<Family = F>;
 }
 
-/// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can leave
-/// the process.
+/// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can
+/// leave the process.
 #[cfg(feature = "serde")]
 pub trait Listed:
     Protocol<Message: conclave_core::Portable, Stored: conclave_core::Portable>
@@ -73,8 +73,8 @@ impl<P> Listed for P where
 {
 }
 
-/// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can leave
-/// the process.
+/// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can
+/// leave the process.
 #[cfg(not(feature = "serde"))]
 pub trait Listed: Protocol {}
 #[cfg(not(feature = "serde"))]

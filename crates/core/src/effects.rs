@@ -302,8 +302,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Words are ten more, to whom is one more, but 9 is nobody; what is kept is kept if it is even;
-    /// what is told is passed on by its length, after a word to 1.
+    /// Words are ten more, to whom is one more, but 9 is nobody; what is kept is kept if it is
+    /// even; what is told is passed on by its length, after a word to 1.
     fn lift(part: &mut Effects<Part>, out: &mut Effects<Whole>) {
         let how = Lift {
             send: |to: ProcessId, Word(it)| {

@@ -6,8 +6,8 @@ use core::hash::Hash;
 use crate::{ProcessId, Protocol};
 
 /// A family of protocols that can stand in for each other: they are asked for the same, and say the
-/// same to their applications. [Locks](crate::mutex::Locks), [elections](crate::election::Elections)
-/// and [detectors](crate::detector::Detectors) are three.
+/// same to their applications. [Locks](crate::mutex::Locks),
+/// [elections](crate::election::Elections) and [detectors](crate::detector::Detectors) are three.
 ///
 /// Workloads, judges, drawings and drivers are written once for a family. Whoever adds one brings
 /// its words here, and what is promised in them to the judge; nothing that exists changes for it.

@@ -44,14 +44,14 @@ pub trait Environment<P: Protocol> {
     /// Where the process sits that takes the step.
     fn seat(&self) -> Seat;
 
-    /// What the clock of that process shows; `None` in a world without clocks, which has to refuse a
-    /// protocol that [reads its own](Protocol::READS_CLOCK).
+    /// What the clock of that process shows; `None` in a world without clocks, which has to refuse
+    /// a protocol that [reads its own](Protocol::READS_CLOCK).
     fn reading(&self) -> Option<Duration> {
         None
     }
 
-    /// The process has taken an input in; what it does about it comes next. The rules that fired are
-    /// there if the host is one that [explains](Host::explained).
+    /// The process has taken an input in; what it does about it comes next. The rules that fired
+    /// are there if the host is one that [explains](Host::explained).
     fn stepped(&mut self, process: &P, rules: Vec<&'static str>);
 
     /// Sends a message to another member. A copy is one more of the multicast just before.

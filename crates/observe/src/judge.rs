@@ -144,8 +144,8 @@ impl Judge {
         self.panel.wants_quiet()
     }
 
-    /// Takes in that no message is in flight that belongs to a call. Says whether something, such as
-    /// an election, is over by that.
+    /// Takes in that no message is in flight that belongs to a call. Says whether something, such
+    /// as an election, is over by that.
     #[inline]
     pub fn on_quiet(&mut self, now: Time) -> bool {
         self.panel.on_quiet(now)

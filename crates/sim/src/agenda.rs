@@ -33,8 +33,8 @@ pub enum Item<C, T> {
 }
 
 /// The order of what happens at the same time: first faults, then deadlines, then the application,
-/// then messages, then timers. So an answer that takes exactly as long as a timer allows is in time,
-/// and one that takes as long as a deadline allows is too late.
+/// then messages, then timers. So an answer that takes exactly as long as a timer allows is in
+/// time, and one that takes as long as a deadline allows is too late.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Rank {
     Fault,

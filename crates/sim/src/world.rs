@@ -257,8 +257,8 @@ where
                 self.arrive(flight);
             }
         }
-        // What a process settles with itself alone may end an election: that it is over is seen only
-        // when all is quiet, so the run goes on until it was looked at once more.
+        // What a process settles with itself alone may end an election: that it is over is seen
+        // only when all is quiet, so the run goes on until it was looked at once more.
         let took_own = core::mem::take(&mut self.around.took_own);
         if took_own && !core::mem::replace(&mut self.around.is_looked_at_next, true) {
             return None;
@@ -398,7 +398,8 @@ where
         self.take(to, Input::Message { from, message: content });
     }
 
-    /// The one place where a process takes an input. The event that it answers was seen just before.
+    /// The one place where a process takes an input. The event that it answers was seen just
+    /// before.
     #[inline(always)]
     fn take(&mut self, seat: Seat, input: Input<P>) {
         let Some(process) = &mut self.processes[seat.index()] else { return };

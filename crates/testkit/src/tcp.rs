@@ -270,8 +270,8 @@ struct Setting {
 }
 
 impl<P: Mutex<Message: Serialize>> Surroundings<'_, P> {
-    /// The next input: a deadline that is due, before what the application asks for, and that before
-    /// messages and timers. `None` when the parent says stop.
+    /// The next input: a deadline that is due, before what the application asks for, and that
+    /// before messages and timers. `None` when the parent says stop.
     fn next_input(&mut self, events: &Receiver<Event<P::Message>>) -> Option<Input<P>> {
         let now = Instant::now();
         let deadlines = self.timers.iter().filter(|(_, set)| set.is_deadline && set.at <= now);

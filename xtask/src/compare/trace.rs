@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::Difference;
 
-/// What is compared of the first line: what was run, and how it ended. What the algorithm is for and
-/// promises follows from its name, which kinds of messages there are is seen in the records, and what
-/// processes were told in what they do.
+/// What is compared of the first line: what was run, and how it ended. What the algorithm is for
+/// and promises follows from its name, which kinds of messages there are is seen in the records,
+/// and what processes were told in what they do.
 const HEADER_KEYS: [&str; 6] = ["algorithm", "members", "seed", "network", "repeats_from", "stuck"];
 
 /// What is compared of a record beside the number of its message.

@@ -574,7 +574,8 @@ impl CentralElected {
                 timer: Timer::Bully,
                 stored: |()| None,
                 notice: |notice, out: &mut Effects<Self>| {
-                    if matches!(notice, election::Notice::Elected { leader, .. } if leader == self.me) {
+                    let election::Notice::Elected { leader, .. } = notice else { return };
+                    if leader == self.me {
                         self.begin_census(out);
                     }
                 },

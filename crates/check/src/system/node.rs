@@ -40,8 +40,8 @@ pub(crate) struct Timer<T> {
     pub(crate) is_other: bool,
 }
 
-/// Of several ways to what is wrong that are equally short, fingerprints choose one. Where there are
-/// no deadlines, nothing of theirs is in a fingerprint, so the choice does not change for them.
+/// Of several ways to what is wrong that are equally short, fingerprints choose one. Where there
+/// are no deadlines, nothing of theirs is in a fingerprint, so the choice does not change for them.
 impl<T: Hash> Hash for Timer<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { name, after, at_most, is_deadline, is_other } = self;

@@ -69,8 +69,8 @@ pub enum TimeModel {
     /// It is not counted: a message takes any time, and a timer may run out as soon as it is set.
     Async,
     /// In ticks: a message takes from none to `bound` of them, and a timer runs out at its own. Of
-    /// what happens to a process at one tick, a deadline comes first, and a message that must arrive
-    /// comes before a timer.
+    /// what happens to a process at one tick, a deadline comes first, and a message that must
+    /// arrive comes before a timer.
     Sync {
         /// D: in how many ticks a message has arrived.
         bound: u16,

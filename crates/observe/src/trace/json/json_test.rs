@@ -160,8 +160,8 @@ pub(super) fn everything_trace() -> Trace {
     Trace { header: header(), records }
 }
 
-/// Every word of a family, each with all that it can say, about some lock, in the order in which the
-/// family has them.
+/// Every word of a family, each with all that it can say, about some lock, in the order in which
+/// the family has them.
 fn all_words(vocabulary: &'static Vocabulary) -> Trace {
     let said = vocabulary.words.iter().map(|&word| {
         let numbers = [(1 << 33) + 1, u64::MAX];
