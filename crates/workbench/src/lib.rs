@@ -18,7 +18,7 @@
 //! | [`search`] | everything that an algorithm can do, within bounds |
 //! | [`experiment`], [`figure`], [`table`] | measured figures beside the expected ones |
 //! | [`sweep`] | what failure detectors trade |
-//! | [`unit`] | numbers and times, as people read them |
+//! | [`unit`](mod@unit) | numbers and times, as people read them |
 
 #![no_std]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,7 +1,7 @@
 //! A protocol composed with a failure detector: two state machines that are one.
 //!
 //! **Idea.** Both live in one process and know nothing of each other. What the detector says to its
-//! application goes to the protocol instead, as [`Input::Detector`], in the same step. All else
+//! application goes to the protocol instead, as [`Input::Word`], in the same step. All else
 //! goes to the part that it is meant for: messages and timers say which that is, and commands are
 //! the protocol's.
 //!
