@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use conclave_algorithms::catalogue;
 use conclave_cli::plan::Plan;
-use conclave_core::{Promises, View};
+use conclave_core::View;
+use conclave_core::mutex::Locks;
 use conclave_observe::trace::json;
 use conclave_sim::{ChannelOrder, Recording, Scenario, Workload};
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -56,7 +57,7 @@ fn plan(text: &str, scenario: &Scenario) -> Option<Plan> {
     if clients.len() > MEMBERS_RUN_MAX || scenario.stranger(&clients).is_some() {
         return None;
     }
-    if matches!(entry.promises, Promises::Mutex { .. }) && scenario.requests.is_empty() {
+    if entry.is_of::<Locks>() && scenario.requests.is_empty() {
         return None;
     }
     scenario.faults.check(&entry.view_of(&clients).ok()?).ok()?;
