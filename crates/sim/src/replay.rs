@@ -386,8 +386,15 @@ where
                 next += 1;
             }
             // A run that was stopped by its judge may end before that is taken in.
+            // One without an end goes on, so it cannot.
             if matches!(deed, Deed::TakesOwn(_)) && next == self.trace.records.len() {
-                return Ok(next);
+                return match self.trace.endless() {
+                    None => Ok(next),
+                    Some(_) => {
+                        let why = "it ends in the middle of a step";
+                        Err(ReplayError::LoopOpen(why.into()))
+                    }
+                };
             }
             if !self.is_told(&deed, seat, next) {
                 return Err(self.differ_by(next, seat, &deed));
