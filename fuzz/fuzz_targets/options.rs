@@ -30,7 +30,7 @@ fn on_text(text: &str) {
     same_when_read_again(text, Partition::from_str);
     same_when_read_again(text, Probability::from_str);
     same_when_read_again(text, Construction::from_str);
-    if let Err(error) = conclave_cli::cli::duration(text) {
+    if let Err(error) = conclave_cli::service::words::duration(text) {
         assert!(!error.is_empty(), "{text:?} is refused without a word");
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use conclave_algorithms::catalogue;
-use conclave_cli::plan::Plan;
+use conclave_workbench::plan::Plan;
 use conclave_core::View;
 use conclave_core::mutex::Locks;
 use conclave_observe::trace::json;

@@ -61,20 +61,21 @@ pub trait Visitor<F: Family> {
 }
 
 /// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can
-/// leave the process.
+/// leave the process, and its state can be shown.
 #[cfg(feature = "serde")]
 pub trait Listed:
-    Protocol<Message: conclave_core::Portable, Stored: conclave_core::Portable>
+    Protocol<Message: conclave_core::Portable, Stored: conclave_core::Portable> + serde::Serialize
 {
 }
 #[cfg(feature = "serde")]
 impl<P> Listed for P where
     P: Protocol<Message: conclave_core::Portable, Stored: conclave_core::Portable>
+        + serde::Serialize
 {
 }
 
 /// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can
-/// leave the process.
+/// leave the process, and its state can be shown.
 #[cfg(not(feature = "serde"))]
 pub trait Listed: Protocol {}
 #[cfg(not(feature = "serde"))]

@@ -297,6 +297,7 @@ fn two_holders_are_found_up_to_renaming_by_a_way_that_real_processes_go() {
                 options: Vec::new(),
                 repeats_from: None,
                 is_stuck: false,
+                starts: vec![],
             };
             let again = Replay::<Mutant<Central, _>> {
                 view: &view,
@@ -304,6 +305,7 @@ fn two_holders_are_found_up_to_renaming_by_a_way_that_real_processes_go() {
                 openings: &[],
                 clocks: Clocks::Absent,
                 ordering: JudgeOrdering::No,
+                show: None,
             };
             let outcome = replay(&again, &Trace { header, records: told.records }).unwrap();
             assert_eq!(outcome.report.verdict, Judged::Violated);

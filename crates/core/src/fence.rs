@@ -19,6 +19,7 @@ pub struct Fence(pub u64);
 /// (A request's own stamp would not do: a process that re-enters without asking, as Roucairol and
 /// Carvalho allow, can be followed by an older stamp.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
 pub struct HighestFence(Fence);
 
 impl HighestFence {

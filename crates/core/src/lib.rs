@@ -28,6 +28,8 @@ mod promises;
 mod protocol;
 mod renaming;
 mod seat_set;
+#[cfg(feature = "serde")]
+mod show;
 mod view;
 
 pub use effects::{Due, Effect, Effects, Lift};

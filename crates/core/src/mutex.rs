@@ -84,7 +84,7 @@ impl<P: Mutex> Start<'_, P> {
         self.arrival == Arrival::Founding && self.holder().or(first) == Some(self.me)
     }
 
-    /// The same, where somebody is known to be in.
+    /// This start, where `holder` is known to be in the critical section.
     #[must_use]
     pub fn held_by(self, holder: Option<ProcessId>) -> Self {
         Self { opening: Opening { holder, ..self.opening }, ..self }

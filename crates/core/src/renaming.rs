@@ -19,15 +19,15 @@ pub struct Renaming {
 /// it does about a renamed input what it would do by the old names, renamed. Nobody has to believe
 /// that: a search that relies on it looks.
 pub trait Symmetry<P: Protocol>: Sync {
-    /// The same process among others by other names.
+    /// This process, with every process that it knows renamed.
     fn process(&self, process: &P, names: &Renaming) -> P;
 
-    /// The same message, if it names anybody.
+    /// This message, with every process that it names renamed.
     fn message(&self, message: &P::Message, _: &Renaming) -> P::Message {
         message.clone()
     }
 
-    /// The same timer, if it is named after somebody.
+    /// This timer, renamed if it is named after a process.
     fn timer(&self, timer: P::Timer, _: &Renaming) -> P::Timer {
         timer
     }
@@ -71,12 +71,12 @@ impl Renaming {
         self.view.seat(id).map_or(id, |seat| self.view.at(self.seat(seat)))
     }
 
-    /// Where who sits there sits from now on.
+    /// The seat to which the member of that seat moves.
     pub fn seat(&self, seat: Seat) -> Seat {
         self.to[seat.index()]
     }
 
-    /// The same members, by their new names.
+    /// These members, by their new names.
     pub fn set(&self, seats: &SeatSet) -> SeatSet {
         let mut renamed = SeatSet::empty(self.to.len());
         for seat in seats.iter() {

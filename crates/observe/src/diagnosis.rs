@@ -156,7 +156,7 @@ impl Diagnosis {
         self.path.windows(2).map(|pair| (pair[0], pair[1])).chain(closing)
     }
 
-    /// The same in one sentence.
+    /// This diagnosis in one sentence.
     pub fn sentence(&self, id: impl Fn(Seat) -> ProcessId) -> String {
         let mut waits = self.edges().map(|(waiter, whom)| {
             let (waiter, whom) = (id(waiter), id(whom));

@@ -231,7 +231,7 @@ impl What {
         }
     }
 
-    /// The same among others by other names.
+    /// This event, with every process renamed.
     #[must_use]
     pub fn renamed(self, names: &Renaming) -> Self {
         let mut renamed = self;

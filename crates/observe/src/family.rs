@@ -180,7 +180,7 @@ pub trait Memory: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The same of others by other names; `None` where names decide what is right.
+    /// This memory, with every process renamed; `None` where names decide what is right.
     fn renamed(&self, _: &Renaming) -> Option<Self> {
         None
     }

@@ -160,25 +160,25 @@ impl Word {
         Self { is_asked: false, step, ..Self::asked(name, code, sentence) }
     }
 
-    /// The same, of somebody whom a trace calls so.
+    /// This word, said of a process; `whom` is what a trace calls it.
     #[must_use]
     pub const fn of(self, whom: &'static str) -> Self {
         Self { whom: Some(whom), ..self }
     }
 
-    /// The same, with numbers that a trace calls so.
+    /// This word, with numbers; these are their names in a trace.
     #[must_use]
     pub const fn with(self, numbers: &'static [&'static str]) -> Self {
         Self { numbers, ..self }
     }
 
-    /// The same, drawn as these bars.
+    /// This word, drawn as these bars.
     #[must_use]
     pub const fn bars(self, bars: &'static [BarChange]) -> Self {
         Self { picture: Picture { bars, is_hidden: false, ..self.picture }, ..self }
     }
 
-    /// The same, drawn as this mark.
+    /// This word, drawn as this mark.
     #[must_use]
     pub const fn marked(self, mark: fn(&Said, Seat) -> Option<&'static MarkSort>) -> Self {
         Self { picture: Picture { mark, is_hidden: false, ..self.picture }, ..self }
@@ -222,25 +222,25 @@ impl Said {
         Self { word, lock: LockName(0), whom: None, numbers: [0; 2] }
     }
 
-    /// The same, with one number.
+    /// This, with one number.
     #[must_use]
     pub const fn with(self, number: u64) -> Self {
         Self { numbers: [number, 0], ..self }
     }
 
-    /// The same, with two numbers.
+    /// This, with two numbers.
     #[must_use]
     pub const fn with_both(self, one: u64, other: u64) -> Self {
         Self { numbers: [one, other], ..self }
     }
 
-    /// The same, of that process.
+    /// This, said of that process.
     #[must_use]
     pub const fn of(self, whom: Seat) -> Self {
         Self { whom: Some(whom), ..self }
     }
 
-    /// The same, about that lock.
+    /// This, said about that lock.
     #[must_use]
     pub const fn about(self, lock: LockName) -> Self {
         Self { lock, ..self }

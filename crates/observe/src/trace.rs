@@ -4,6 +4,7 @@
 pub mod json;
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -49,6 +50,9 @@ pub struct Header {
     /// Whether the run ended because whoever waited did so in vain. One that was merely cut off is
     /// not to blame for those who wait.
     pub is_stuck: bool,
+    /// By seat: how each process started, if states were recorded; `None` if it was dead. Empty
+    /// if they were not.
+    pub starts: Vec<Option<Standing>>,
 }
 
 /// A kind of message, as a trace names it.
@@ -69,6 +73,36 @@ pub struct Record {
     pub text: Option<String>,
     /// The rules that fired in the step that began with this event.
     pub rules: Vec<Cow<'static, str>>,
+    /// How the process stood after the step that ended with this event, if states were recorded.
+    pub after: Option<Box<Standing>>,
+}
+
+impl Record {
+    /// The event alone, with nothing more to say of it.
+    pub fn of(event: Event) -> Self {
+        Self { event, text: None, rules: Vec::new(), after: None }
+    }
+}
+
+/// How a process stands between two steps.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// Its state as JSON, with the names of its fields in alphabetical order. Processes are named
+    /// by their ids.
+    pub state: String,
+    /// The timers that it has set, by name.
+    pub timers: Vec<PendingTimer>,
+}
+
+/// A timer that is set and has not run out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PendingTimer {
+    /// Which.
+    pub name: String,
+    /// When it runs out; in the past if its process is paused.
+    pub due: Time,
+    /// Whether it comes before anything else that happens to its process from then on.
+    pub is_deadline: bool,
 }
 
 impl Trace {

@@ -55,7 +55,7 @@ pub use network::{Network, ParseNetworkError};
 pub use replay::{Clocks, Replay, ReplayError, replay};
 pub use scenario::{ParseScenarioError, Scenario, ScriptedRequest};
 pub use seed::Stream;
-pub use setup::{FiredFault, Limits, Outcome, Recording, Setup};
+pub use setup::{FiredFault, Limits, Outcome, Recording, Setup, Show};
 pub use simulation::{InFlight, Simulation};
 pub use wire::ChannelOrder;
 pub use workload::{Application, Desk, MutexApplication, ParseWorkloadError, Workload};

@@ -21,7 +21,7 @@ use conclave_core::{
     Arrival, Due, Environment, Family, Host, Input, Message, NoticeOf, OpeningOf, Protocol, Seat,
     Start, View,
 };
-use conclave_observe::trace::{Record, Trace};
+use conclave_observe::trace::{Record, Standing, Trace};
 use conclave_observe::{
     Ending, Judge, JudgeOrdering, Observed, Part, Spoken, Time, WaitGraph, What,
 };
@@ -30,7 +30,7 @@ pub use difference::ReplayError;
 use difference::{Differ, deed};
 use state::{Flight, Setting, Snapshot, World};
 
-use crate::{Drift, FaultPlan, Outcome, Rate};
+use crate::{Drift, FaultPlan, Outcome, Rate, Show};
 
 /// What it takes to start the same processes again.
 #[derive(Clone, Debug)]
@@ -45,6 +45,8 @@ pub struct Replay<'a, P: Protocol> {
     pub clocks: Clocks<'a>,
     /// Whether happened-before is judged.
     pub ordering: JudgeOrdering,
+    /// How the state of a process is shown, if the states of the trace are to be compared.
+    pub show: Option<Show<P>>,
 }
 
 /// What the times of a trace mean to the clocks of its processes.
@@ -212,6 +214,10 @@ where
             }
             let deeds = self.start(Time::ZERO, seat, Arrival::Founding);
             next = self.follow(None, next, seat, deeds)?;
+            let told = self.trace.header.starts.get(seat.index()).and_then(Option::as_ref);
+            if let Some(state) = told.and_then(|told| self.other_state(seat, told)) {
+                return Err(ReplayError::StartsOtherwise(self.setup.view.at(seat), state));
+            }
         }
         let view = self.setup.view;
         for seat in (0..view.len()).map(Seat::at) {
@@ -289,7 +295,19 @@ where
             }
         };
         self.steps += 1;
-        self.follow(Some(index), index + 1, seat, deeds)
+        let next = self.follow(Some(index), index + 1, seat, deeds)?;
+        let last = &self.trace.records[next - 1];
+        let told = last.after.as_deref().filter(|_| last.event.seat == seat);
+        match told.and_then(|told| self.other_state(seat, told)) {
+            Some(state) => Err(self.differ(next - 1, &format!("its state is then {state}"))),
+            None => Ok(next),
+        }
+    }
+
+    /// The state of that process, if it is not as it was told to be.
+    fn other_state(&self, seat: Seat, told: &Standing) -> Option<String> {
+        let state = self.setup.show?(self.world.processes[seat.index()].as_ref()?, self.setup.view);
+        (state != told.state).then_some(state)
     }
 
     fn start(&mut self, at: Time, seat: Seat, arrival: Arrival) -> VecDeque<Deed<P>> {
@@ -594,6 +612,7 @@ where
             faults: Vec::new(),
             diagnosis,
             records: trace.records,
+            starts: trace.header.starts,
             events: self.steps,
         }
     }

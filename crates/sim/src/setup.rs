@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
-use conclave_observe::trace::Record;
+use conclave_observe::trace::{Record, Standing};
 use conclave_observe::{Diagnosis, JudgeOrdering, Report, Time};
 
 use crate::{ChannelOrder, FaultPlan, Intervention, Network};
@@ -36,9 +36,15 @@ pub struct Setup<'a, P: Protocol> {
     pub promises: Promises,
     /// What is kept of the run.
     pub recording: Recording,
+    /// How the state of a process is shown, if it is recorded after every step; only where
+    /// everything is.
+    pub show: Option<Show<P>>,
     /// Whether every process is asked for its invariants after every step.
     pub check_invariants: bool,
 }
+
+/// Shows the state of a process, in the way of [`Standing::state`].
+pub type Show<P> = fn(&P, &View) -> String;
 
 static NO_FAULTS: FaultPlan = FaultPlan::NONE;
 
@@ -59,6 +65,7 @@ impl<'a, P: Protocol> Setup<'a, P> {
             ordering: JudgeOrdering::No,
             promises: Promises::NONE,
             recording: Recording::Nothing,
+            show: None,
             check_invariants: cfg!(debug_assertions),
         }
     }
@@ -106,6 +113,8 @@ pub struct Outcome {
     pub diagnosis: Option<Diagnosis>,
     /// What happened, if it was recorded.
     pub records: Vec<Record>,
+    /// By seat: how each process started, if states were recorded; `None` if it was dead.
+    pub starts: Vec<Option<Standing>>,
     /// How many events there were: commands, deliveries, timers, faults.
     pub events: u64,
 }

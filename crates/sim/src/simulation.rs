@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use conclave_core::{Protocol, Seat};
-use conclave_observe::trace::Record;
+use conclave_core::{Protocol, Seat, View};
+use conclave_observe::trace::{PendingTimer, Record};
 use conclave_observe::{Ending, Observed, Time};
 
 use crate::wire::{TimedWire, Wire};
@@ -94,9 +94,19 @@ where
             .collect()
     }
 
+    /// Who takes part.
+    pub fn view(&self) -> &'a View {
+        self.world.view()
+    }
+
     /// The process there; `None` while it is down.
     pub fn process(&self, seat: Seat) -> Option<&P> {
         self.world.process(seat)
+    }
+
+    /// The timers that the process there has set, by name.
+    pub fn timers(&self, seat: Seat) -> Vec<PendingTimer> {
+        self.world.timers(seat)
     }
 
     /// Takes it to its end, and says what came of it. `progress` is told the number of entries now

@@ -116,6 +116,11 @@ impl<T: Copy + Ord> Timers<T> {
         due.min_by_key(|(due, _)| *due).map(|(_, timer)| timer)
     }
 
+    /// Those of that process, by name.
+    pub fn pending(&self, seat: Seat) -> impl Iterator<Item = (T, Setting)> {
+        self.by_seat[seat.index()].iter().filter_map(|slot| Some((slot.timer, slot.due?)))
+    }
+
     /// It ran out, or is not to.
     pub fn unset(&mut self, seat: Seat, timer: T) {
         let timers = &mut self.by_seat[seat.index()];

@@ -1,6 +1,7 @@
 //! The loop: take what happens next, and let one process take a step in its surroundings.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
@@ -13,7 +14,7 @@ use conclave_core::{
     Arrival, CommandOf, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, Protocol,
     Seat, Start, View,
 };
-use conclave_observe::trace::Record;
+use conclave_observe::trace::{PendingTimer, Record, Standing};
 use conclave_observe::{
     Brief, Diagnosis, Ending, Event, Judge, LossCause, MessageId, MessageNumbers, Observed, Side,
     Spoken, Time, WaitGraph, What,
@@ -116,6 +117,8 @@ struct Watch<const RECORDS: bool> {
     now: Time,
     judge: Judge,
     records: Vec<Record>,
+    /// By seat; empty if states are not recorded.
+    starts: Vec<Option<Standing>>,
 }
 
 impl<'a, P, A, W, const RECORDS: bool> World<'a, P, A, W, RECORDS>
@@ -208,6 +211,43 @@ where
         let process = self.host.start(start, &mut self.around);
         self.around.is_explained = RECORDS;
         self.processes[seat.index()] = Some(process);
+        match arrival {
+            Arrival::Founding if RECORDS && setup.show.is_some() => {
+                let standing = self.standing(seat);
+                self.around.watch.starts[seat.index()] = standing;
+            }
+            Arrival::Founding => {}
+            Arrival::Returning => self.record_standing(seat),
+        }
+    }
+
+    /// Keeps how the process stands after the step whose last event was seen just now.
+    #[inline(always)]
+    fn record_standing(&mut self, seat: Seat) {
+        if RECORDS && self.around.setup.show.is_some() {
+            let standing = self.standing(seat).map(Box::new);
+            if let Some(record) = self.around.watch.records.last_mut() {
+                debug_assert_eq!(record.event.seat, seat, "all that a step does is its process's");
+                record.after = standing;
+            }
+        }
+    }
+
+    /// How it stands; `None` if it is down, or is not to be shown.
+    fn standing(&self, seat: Seat) -> Option<Standing> {
+        let Setup { show, view, .. } = *self.around.setup;
+        let state = show?(self.process(seat)?, view);
+        Some(Standing { state, timers: self.timers(seat) })
+    }
+
+    /// The timers that the process there has set, by name.
+    pub(crate) fn timers(&self, seat: Seat) -> Vec<PendingTimer> {
+        let pending = |(timer, Setting { at: due, is_deadline, .. })| PendingTimer {
+            name: format!("{timer:?}"),
+            due,
+            is_deadline,
+        };
+        self.around.timers.pending(seat).map(pending).collect()
     }
 
     /// Lets the next thing happen; says how the run ended if nothing more is to come of it.
@@ -405,6 +445,7 @@ where
         let Some(process) = &mut self.processes[seat.index()] else { return };
         self.around.seat = seat;
         self.host.take(process, input, &mut self.around);
+        self.record_standing(seat);
     }
 
     fn fault(&mut self, action: Action) {
@@ -526,6 +567,7 @@ where
             faults: faults.chain(interventions).collect(),
             diagnosis,
             records: around.watch.records,
+            starts: around.watch.starts,
             events: around.events,
         }
     }
@@ -556,6 +598,7 @@ where
         let brief = Brief { ids: setup.view.members(), promises, ordering };
         let judge = Judge::new(P::Family::VOCABULARY, P::Message::KINDS, &brief);
         let mut agenda = Agenda::new();
+        let starts = if RECORDS && setup.show.is_some() { vec![None; members] } else { Vec::new() };
         Self {
             setup,
             seat: Seat(0),
@@ -576,7 +619,7 @@ where
             events: 0,
             has_pauses: !setup.faults.pauses.is_empty(),
             wants_quiet: judge.wants_quiet(),
-            watch: Watch { now: Time::ZERO, judge, records: Vec::new() },
+            watch: Watch { now: Time::ZERO, judge, records: Vec::new(), starts },
             has_news: false,
             took_own: false,
             is_looked_at_next: false,
@@ -844,7 +887,7 @@ impl<const RECORDS: bool> Watch<RECORDS> {
         let event = Event { at: self.now, seat, what };
         self.judge.on(&event);
         if RECORDS {
-            self.records.push(Record { event, text: text(), rules: Vec::new() });
+            self.records.push(Record { text: text(), ..Record::of(event) });
         }
     }
 }

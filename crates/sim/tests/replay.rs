@@ -1,14 +1,15 @@
-//! What times mean to clocks and deadlines when a run is taken again.
+//! A run that is taken again: what times mean to clocks and deadlines, and where it may end.
 
 use std::time::Duration;
 
 use conclave_core::mutex::{Command, LIVENESS, Locks, Notice};
 use conclave_core::{
-    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Seat, Start, View,
+    Effects, Fence, Input, Kind, KindIndex, Message, NoWord, Phase, ProcessId, Protocol, Seat,
+    Start, View,
 };
 use conclave_observe::family::locks::Seen;
 use conclave_observe::trace::{Header, Record, Trace};
-use conclave_observe::{Event, JudgeOrdering, Time, What, family};
+use conclave_observe::{Event, JudgeOrdering, MessageId, Time, What, family};
 use conclave_sim::{Clocks, Drift, Replay, ReplayError, replay};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -35,10 +36,11 @@ fn trace(deeds: &[(u64, What)]) -> Trace {
         options: vec![],
         repeats_from: None,
         is_stuck: false,
+        starts: vec![],
     };
     let record = |&(at, what)| {
         let event = Event { at: Time::delays(at), seat: Seat(0), what };
-        Record { event, text: None, rules: vec![] }
+        Record::of(event)
     };
     Trace { header, records: deeds.iter().map(record).collect() }
 }
@@ -49,7 +51,8 @@ fn again<P: Protocol<Family = Locks, Config = ()>>(
 ) -> Result<(), ReplayError> {
     let view = View::dense(1, 1);
     let ordering = JudgeOrdering::No;
-    let setup = Replay::<P> { view: &view, configs: &[()], openings: &[], clocks, ordering };
+    let setup =
+        Replay::<P> { view: &view, configs: &[()], openings: &[], clocks, ordering, show: None };
     replay(&setup, &trace(deeds)).map(drop)
 }
 
@@ -167,4 +170,67 @@ fn where_times_mean_something_nothing_comes_before_a_deadline_that_is_due() {
 #[test]
 fn where_times_mean_nothing_no_deadline_is_due() {
     assert_eq!(again::<Tenant>(&leases(7, 9), Clocks::Absent), Ok(()));
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Memo;
+
+impl Message for Memo {
+    const KINDS: &'static [Kind] = &[Kind { name: "memo", phase: Phase::Enter }];
+
+    fn kind(&self) -> KindIndex {
+        0
+    }
+}
+
+/// Writes to itself when it is asked, and does nothing else.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Forgetful;
+
+impl Protocol for Forgetful {
+    type Family = Locks;
+    type Config = ();
+    type Message = Memo;
+    type Timer = ();
+    type Stored = ();
+    type Word = NoWord;
+
+    fn start(_: Start<'_, Self>, _: &mut Effects<Self>) -> Self {
+        Self
+    }
+
+    fn on(&mut self, input: Input<Self>, out: &mut Effects<Self>) {
+        if let Input::Command(Command::Enter) = input {
+            out.send(ProcessId(1), Memo);
+        }
+    }
+}
+
+/// A judge may stop a run before a process takes in what it wrote to itself. A run that goes on for
+/// ever is not stopped there.
+#[test]
+fn only_a_run_with_an_end_may_end_in_the_middle_of_a_step() {
+    let (message, kind) = (MessageId::new(Seat(0), 1), 0);
+    let sent = What::Sent { message, to: Seat(0), kind, copy: false };
+    let mut trace = trace(&[(1, Seen::Requested.what()), (1, sent)]);
+    trace.header.kinds = vec![Memo::KINDS[0].into()];
+    let again = |trace: &Trace| {
+        let view = View::dense(1, 1);
+        let (clocks, ordering) = (Clocks::Absent, JudgeOrdering::No);
+        let setup = Replay::<Forgetful> {
+            view: &view,
+            configs: &[()],
+            openings: &[],
+            clocks,
+            ordering,
+            show: None,
+        };
+        replay(&setup, trace).map(drop)
+    };
+    assert_eq!(again(&trace), Ok(()));
+    for begin in [0, 2] {
+        trace.header.repeats_from = Some(begin);
+        let open = ReplayError::LoopOpen("it ends in the middle of a step".into());
+        assert_eq!(again(&trace), Err(open), "from record {begin}");
+    }
 }

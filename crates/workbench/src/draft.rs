@@ -51,7 +51,7 @@ impl Draft {
         Self { entry, said: BTreeMap::new(), scenario: None }
     }
 
-    /// The same, by its name in the catalogue.
+    /// A draft for the algorithm of that name in the catalogue.
     pub fn named(algorithm: &str) -> Result<Self, SeatingError> {
         Ok(Self::new(catalogue::find(algorithm)?))
     }

@@ -36,6 +36,7 @@ pub mod recorded;
 pub mod search;
 pub mod sentence;
 pub mod setting;
+pub mod show;
 pub mod stepping;
 pub mod sweep;
 pub mod table;

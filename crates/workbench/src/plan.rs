@@ -14,7 +14,7 @@ use conclave_core::clock::Timestamp;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{Locks, ORDERING};
-use conclave_core::{Family, OpeningOf, ProcessId, Protocol, View};
+use conclave_core::{Family, OpeningOf, ProcessId, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
@@ -24,6 +24,7 @@ use conclave_sim::{
 
 use crate::family::{self, Playable};
 use crate::setting::SETTINGS;
+use crate::show::show;
 
 /// All that decides a run. The same plan gives the same run, byte for byte.
 #[derive(Clone, Debug)]
@@ -68,6 +69,9 @@ pub struct Plan {
     pub ordering: JudgeOrdering,
     /// What is kept of the run.
     pub recording: Recording,
+    /// Whether the state of every process is recorded after each of its steps; only where
+    /// everything is.
+    pub states: bool,
     /// Whether every process is asked for its invariants after every step.
     pub check_invariants: bool,
 }
@@ -117,6 +121,7 @@ impl Plan {
             limits: Limits { events: EVENTS_MAX, ..Limits::NONE },
             ordering: JudgeOrdering::No,
             recording: Recording::Nothing,
+            states: false,
             check_invariants: cfg!(debug_assertions),
             clients,
         };
@@ -219,7 +224,7 @@ impl Plan {
     }
 
     /// What the simulator is told of it, but for who uses it.
-    pub(crate) fn setup<'a, P: Protocol>(
+    pub(crate) fn setup<'a, P: Listed>(
         &'a self,
         view: &'a View,
         configs: &'a [P::Config],
@@ -238,6 +243,7 @@ impl Plan {
             ordering: self.ordering,
             promises: self.entry.promises,
             recording: self.recording,
+            show: self.states.then_some(show::<P>),
             check_invariants: self.check_invariants && self.is_within_model(),
         }
     }
@@ -284,6 +290,7 @@ impl Done {
             options: self.plan.options(),
             repeats_from: None,
             is_stuck: matches!(self.outcome.report.verdict, Verdict::Deadlock | Verdict::Stalled),
+            starts: self.outcome.starts.clone(),
         };
         Trace { header, records }
     }
@@ -362,6 +369,7 @@ impl<F: Playable> Visitor<F> for Again<'_> {
             openings: &F::openings(self.plan, self.view),
             clocks,
             ordering: self.plan.ordering,
+            show: Some(show::<P>),
         };
         replay(&setup, self.trace)
     }

@@ -286,6 +286,7 @@ impl SearchPlan {
             options: plan.options(),
             repeats_from: None,
             is_stuck: false,
+            starts: Vec::new(),
         })
     }
 }

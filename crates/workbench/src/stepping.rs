@@ -3,13 +3,14 @@
 use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Visitor};
-use conclave_core::View;
-use conclave_observe::trace::Record;
+use conclave_core::{Seat, View};
+use conclave_observe::trace::{Record, Standing};
 use conclave_observe::{Ending, Observed, Time};
 use conclave_sim::{Act, Application, InFlight, Intervention, Outcome, Recording, Simulation};
 
 use crate::family::Playable;
 use crate::plan::{Done, Plan};
+use crate::show::show;
 
 /// A run under way, in the hands of whoever watches it.
 pub trait Stepping {
@@ -27,11 +28,13 @@ pub trait Stepping {
     fn records(&self) -> &[Record];
     /// All messages on their way, in the order of their arrival.
     fn in_flight(&self) -> Vec<InFlight>;
+    /// How the process there stands; `None` while it is down.
+    fn standing(&self, seat: Seat) -> Option<Standing>;
 }
 
 impl<P, A> Stepping for Simulation<'_, P, A>
 where
-    P: Observed,
+    P: Observed + Listed,
     A: Application<P::Family>,
 {
     fn step(&mut self) -> Option<Ending> {
@@ -60,6 +63,11 @@ where
 
     fn in_flight(&self) -> Vec<InFlight> {
         Simulation::in_flight(self)
+    }
+
+    fn standing(&self, seat: Seat) -> Option<Standing> {
+        let state = show(self.process(seat)?, self.view());
+        Some(Standing { state, timers: self.timers(seat) })
     }
 }
 

@@ -484,6 +484,7 @@ fn trace(records: Vec<Record>, network: &str) -> Trace {
         options: Vec::new(),
         repeats_from: None,
         is_stuck: false,
+        starts: vec![],
     };
     Trace { header, records }
 }
@@ -494,7 +495,7 @@ where
 {
     let (view, openings) = (view(), &[]);
     let ordering = JudgeOrdering::No;
-    let setup = Replay::<P> { view: &view, configs, openings, clocks, ordering };
+    let setup = Replay::<P> { view: &view, configs, openings, clocks, ordering, show: None };
     replay(&setup, trace).unwrap()
 }
 

@@ -60,79 +60,79 @@ impl Bounds {
         }
     }
 
-    /// The same, where only so many of them ask: the first ones.
+    /// These bounds, where only the first so many processes ask.
     #[must_use]
     pub const fn by(self, askers: u32) -> Self {
         Self { askers: Some(askers), ..self }
     }
 
-    /// The same, with channels that keep no order.
+    /// These bounds, with channels that keep no order.
     #[must_use]
     pub const fn unordered(self) -> Self {
         Self { is_unordered: true, ..self }
     }
 
-    /// The same, in ticks, where a message has arrived in so many.
+    /// These bounds, in ticks, where a message has arrived in so many.
     #[must_use]
     pub const fn sync(self, bound: u16) -> Self {
         Self { sync: Some(bound), ..self }
     }
 
-    /// The same, with so many ticks from beat to beat.
+    /// These bounds, with so many ticks from beat to beat.
     #[must_use]
     pub const fn beat(self, ticks: u16) -> Self {
         Self { beat: Some(ticks), ..self }
     }
 
-    /// The same, where so many die.
+    /// These bounds, where so many die.
     #[must_use]
     pub const fn crashes(self, crashes: u8) -> Self {
         Self { crashes, ..self }
     }
 
-    /// The same, where what the dead had sent and has not arrived can be lost with them.
+    /// These bounds, where what the dead had sent and has not arrived can be lost with them.
     #[must_use]
     pub const fn lossy(self) -> Self {
         Self { is_lossy: true, ..self }
     }
 
-    /// The same, where so many of the dead come back.
+    /// These bounds, where so many of the dead come back.
     #[must_use]
     pub const fn returns(self, returns: u8) -> Self {
         Self { returns, ..self }
     }
 
-    /// The same, where so many messages are lost.
+    /// These bounds, where so many messages are lost.
     #[must_use]
     pub const fn losses(self, losses: u8) -> Self {
         Self { losses, ..self }
     }
 
-    /// The same, for safety alone: so many terms, and so many timers that run out.
+    /// These bounds, for safety alone: so many terms, and so many timers that run out.
     #[must_use]
     pub const fn up_to(self, terms: u64, timeouts: u8) -> Self {
         Self { terms: Some(terms), timeouts: Some(timeouts), ..self }
     }
 
-    /// The same, for safety alone.
+    /// These bounds, for safety alone.
     #[must_use]
     pub const fn safely(self) -> Self {
         Self { is_safety: true, ..self }
     }
 
-    /// The same, which is known to be refuted.
+    /// These bounds, for a search that is known to be refuted.
     #[must_use]
     pub const fn refuted(self) -> Self {
         Self { is_refuted: true, ..self }
     }
 
-    /// The same, which takes minutes.
+    /// These bounds, for a search that takes minutes.
     #[must_use]
     pub const fn large(self) -> Self {
         Self { is_large: true, ..self }
     }
 
-    /// The same, which takes more than the usual budget.
+    /// These bounds, for a search that takes more than the usual budget.
     #[must_use]
     pub const fn beyond(self) -> Self {
         Self { is_large: true, is_beyond: true, ..self }

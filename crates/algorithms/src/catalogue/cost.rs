@@ -63,7 +63,7 @@ pub enum Measure {
     LoadMean,
     /// Messages of an election, when the one that calls it is the best placed.
     ElectionBest,
-    /// The same, when the one that is known to be dead is not even asked.
+    /// As [`ElectionBest`](Self::ElectionBest), when the process known to be dead is not asked.
     ElectionBestSkipping,
     /// Messages of an election, when the one that calls it is the worst placed.
     ElectionWorst,
@@ -72,7 +72,7 @@ pub enum Measure {
     /// From the call of an election to the last process knowing its result, when the one that
     /// calls it is the best placed.
     TurnaroundBest,
-    /// The same, when the one that is known to be dead is not even asked.
+    /// As [`TurnaroundBest`](Self::TurnaroundBest), when the process known to be dead is not asked.
     TurnaroundBestSkipping,
     /// From the call of an election to the last process knowing its result, when the one that
     /// calls it is the worst placed.

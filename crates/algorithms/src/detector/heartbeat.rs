@@ -65,9 +65,11 @@ pub struct Config {
 
 /// One process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Heartbeat {
     me: ProcessId,
     view: View,
+    #[cfg_attr(feature = "serde", serde(skip))]
     config: Config,
     /// Whom it suspects; for all others a `Silence` is set.
     suspects: SeatSet,

@@ -71,9 +71,11 @@ pub struct Config {
 
 /// One process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Phi {
     me: ProcessId,
     view: View,
+    #[cfg_attr(feature = "serde", serde(skip))]
     config: Config,
     /// What its clock showed last.
     now: Duration,
@@ -82,6 +84,7 @@ pub struct Phi {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Peer {
     /// What the own clock showed at its last beat; `None` before the first.
     heard_at: Option<Duration>,
@@ -96,10 +99,13 @@ type Nanos = u64;
 
 /// The last times between two beats, with their sums.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Intervals {
     /// Oldest first, at most [`WINDOW`].
     last: VecDeque<Nanos>,
+    #[cfg_attr(feature = "serde", serde(skip))]
     sum: u128,
+    #[cfg_attr(feature = "serde", serde(skip))]
     sum_of_squares: u128,
 }
 

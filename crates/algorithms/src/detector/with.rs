@@ -33,6 +33,7 @@ pub enum Timer<P, D> {
 
 /// One process: the protocol, and the detector that serves it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct With<P, D> {
     protocol: P,
     detector: D,

@@ -110,9 +110,11 @@ pub struct Config {
 
 /// One process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Bully {
     me: ProcessId,
     view: View,
+    #[cfg_attr(feature = "serde", serde(skip))]
     config: Config,
     /// Who leads, as far as this process knows.
     elected: Option<ProcessId>,
@@ -122,6 +124,7 @@ pub struct Bully {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     /// No election of its own is under way.
     Bystander,

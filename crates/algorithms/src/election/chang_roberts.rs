@@ -68,6 +68,7 @@ pub enum Message {
 
 /// What the members agreed on: how messages of several initiators are put out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum Variant {
     /// By those who have sent a larger id.
     Plain,
@@ -79,6 +80,7 @@ pub enum Variant {
 
 /// One process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ChangRoberts {
     me: ProcessId,
     predecessor: ProcessId,
@@ -90,6 +92,7 @@ pub struct ChangRoberts {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Bystander,
     /// It has sent an election message, and does not know yet who is elected.

@@ -71,6 +71,7 @@ pub enum Message {
 
 /// One process, to be composed with a detector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Repaired {
     me: ProcessId,
     seat: Seat,

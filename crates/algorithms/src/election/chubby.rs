@@ -92,7 +92,7 @@ pub enum Message {
     Refusal(Term),
     /// I am the master of this term, and this is the value. It is renewal 1, too.
     Announcement(Term, Register),
-    /// I am still the master of this term: the how manieth renewal it is.
+    /// I am still the master of this term. The number counts my renewals.
     Renewal(Term, u64),
     /// I still promise, in answer to that renewal; and this is the state that I have stored.
     Renewed(Term, u64, Version),
@@ -148,9 +148,11 @@ pub struct Config {
 
 /// One server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Chubby {
     me: ProcessId,
     view: View,
+    #[cfg_attr(feature = "serde", serde(skip))]
     config: Config,
     stored: Stored,
     /// The highest term heard of, if it is above that of `stored`.
@@ -163,6 +165,7 @@ pub struct Chubby {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Promise {
     /// Nothing was promised, or it is over.
     Nobody,
@@ -172,6 +175,7 @@ enum Promise {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Told {
     Nothing,
     Electing,
@@ -179,6 +183,7 @@ enum Told {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Follower,
     Candidate {
@@ -191,6 +196,7 @@ enum Role {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Master {
     /// The latest round that a majority has answered: the lease rests on it.
     rests_on: u64,

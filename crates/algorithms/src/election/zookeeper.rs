@@ -89,7 +89,7 @@ pub enum Message {
     Nack(Term),
     /// I lead in this epoch, and a majority knows.
     Commit(Term),
-    /// I am alive, in that session: the how manieth time I say so.
+    /// I am alive, in that session. The number counts how often I said so.
     Ping(u64, u64),
     /// So be it; and this is your place.
     Pong(u64, u64, Place),
@@ -169,20 +169,24 @@ pub enum Watch {
 
 /// One process: the store, or a candidate.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ZooKeeper {
     me: ProcessId,
     view: View,
+    #[cfg_attr(feature = "serde", serde(skip))]
     config: Config,
     role: Role,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Store(Store),
     Candidate(Candidate),
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Store {
     /// The highest number given so far.
     last: u64,
@@ -193,6 +197,7 @@ struct Store {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Entry {
     owner: ProcessId,
     /// Which entry its owner watches; it is in the line, and lower.
@@ -200,6 +205,7 @@ struct Entry {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Candidate {
     /// Whom it asks for its place.
     store: ProcessId,
@@ -219,12 +225,14 @@ struct Candidate {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Told {
     Electing,
     Elected(ProcessId, Term),
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Standing {
     Waiting {
         /// Whether it has asked the store, and is to lead if nobody is below.

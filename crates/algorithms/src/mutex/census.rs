@@ -15,6 +15,7 @@ pub struct Epoch(pub u64);
 
 /// What its initiator knows of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub(super) struct Census {
     /// Who has not answered yet.
     pub awaited: SeatSet,

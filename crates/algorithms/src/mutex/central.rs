@@ -68,6 +68,7 @@ pub enum Config {
 
 /// How the coordinator answers one who has to wait.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum Answers {
     /// Not before it can grant.
     Grants,
@@ -77,12 +78,14 @@ pub enum Answers {
 
 /// One process: the coordinator, or a client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Central {
     fence: HighestFence,
     role: Role,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Coordinator {
         answers: Answers,
@@ -98,6 +101,7 @@ enum Role {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum State {
     Released,
     Wanted,

@@ -125,6 +125,7 @@ pub enum Timer {
 
 /// One process: a client, and perhaps the coordinator too.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CentralElected {
     me: ProcessId,
     view: View,
@@ -142,6 +143,7 @@ pub struct CentralElected {
 
 /// Where the application stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Application {
     Out,
     Waiting,
@@ -149,6 +151,7 @@ enum Application {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Client {
     /// It waits for the office of its epoch to open.
     Suspended,
@@ -157,6 +160,7 @@ enum Client {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Office {
     /// Another keeps the office, or is about to.
     None,

@@ -52,6 +52,7 @@ pub enum Message {
 
 /// One process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Lamport {
     me: ProcessId,
     view: View,
@@ -64,6 +65,7 @@ pub struct Lamport {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Released,
     Wanted {

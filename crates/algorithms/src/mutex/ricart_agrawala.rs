@@ -60,6 +60,7 @@ pub enum Message {
 
 /// How a process answers a request whose reply it keeps back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum Answers {
     /// Not at all, as in the paper.
     Replies,
@@ -69,6 +70,7 @@ pub enum Answers {
 
 /// One process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RicartAgrawala {
     me: ProcessId,
     view: View,
@@ -83,6 +85,7 @@ pub struct RicartAgrawala {
 
 /// What a process is about.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Released,
     Wanted {

@@ -42,6 +42,7 @@ pub enum Message {
 
 /// One process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct TokenRing {
     me: ProcessId,
     predecessor: ProcessId,
@@ -51,6 +52,7 @@ pub struct TokenRing {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Released,
     /// The token stays only where the ring has one member: it would have nowhere to go.

@@ -111,6 +111,7 @@ pub struct Config {
 
 /// One process, to be composed with a detector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Repaired {
     me: ProcessId,
     seat: Seat,
@@ -132,6 +133,7 @@ pub struct Repaired {
 
 /// What is to be seen from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Application {
     Out,
     Waiting,
@@ -139,6 +141,7 @@ enum Application {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Ring {
     epoch: Epoch,
     /// By seat of the whole view.

@@ -49,6 +49,7 @@ pub enum Message {
 
 /// One process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RestingTokenRing {
     predecessor: ProcessId,
     successor: ProcessId,
@@ -61,6 +62,7 @@ pub struct RestingTokenRing {
 
 /// Where the token is, as seen from here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Token {
     Here,
     Elsewhere,
@@ -69,6 +71,7 @@ enum Token {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Wish {
     Released,
     Wanted,

@@ -130,6 +130,7 @@ impl Exhibit {
             options: Vec::new(),
             repeats_from: counterexample.told.repeats_from,
             is_stuck: false,
+            starts: vec![],
         };
         Trace { header, records: counterexample.told.records.clone() }
     }

@@ -334,7 +334,7 @@ impl<M> Page<M> {
 
     fn write(&mut self, what: What, text: Option<String>) {
         let event = Event { at: self.at, seat: self.seat, what };
-        self.records.push(Record { event, text, rules: Vec::new() });
+        self.records.push(Record { text, ..Record::of(event) });
     }
 
     /// A step begins with this.

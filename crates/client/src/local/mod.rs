@@ -329,8 +329,8 @@ impl Inner {
             let all = holders.chain(waiters).collect::<Vec<_>>().join(", ");
             format!("{} {by} {what} {resource}: {all}", utc(SystemTime::now()))
         };
-        // Nobody is forced who was not put down first: not those either who came meanwhile. And
-        // whoever holds or waits looks when the log has grown, so it must grow after the deed too.
+        // The log names everybody before anything is taken away, so only those it names are meant,
+        // not who came since. Holders and waiters look when the log grows, so it grows again after.
         self.directory.audit(&line("forces", &meant))?;
         let taken = in_guard(&file, Access::Write, |critical| critical.revoke(&meant))?;
         let mut evicted = Evicted::default();

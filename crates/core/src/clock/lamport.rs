@@ -13,6 +13,7 @@ pub struct Timestamp(pub u64);
 /// A reading and whose it is: the total order "=>" of the paper. Readings that are equal are told
 /// apart by the process, so no two requests ever have the same stamp.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Stamp {
     /// When, first.
     pub time: Timestamp,
@@ -22,6 +23,7 @@ pub struct Stamp {
 
 /// A counter such that, if one event could have influenced another, its reading is smaller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
 pub struct LamportClock(Timestamp);
 
 impl LamportClock {

@@ -85,6 +85,7 @@ impl Run {
             options: vec![],
             repeats_from: None,
             is_stuck: false,
+            starts: vec![],
         };
         Self { trace: Trace { header, records: vec![] }, messages: MessageNumbers::new(NUMBERED) }
     }
@@ -139,7 +140,7 @@ impl Run {
     fn say(&mut self, at: u64, process: u32, what: What, text: Option<&str>) -> &mut Self {
         let event = Event { at: time(at), seat: seat(process), what };
         let text = text.map(Into::into);
-        self.trace.records.push(Record { event, text, rules: vec![] });
+        self.trace.records.push(Record { text, ..Record::of(event) });
         self
     }
 

@@ -195,7 +195,7 @@ fn nonsense(seed: u64) -> Trace {
         });
         let seat = Seat(u32::try_from(number() % 4).unwrap());
         let event = Event { at, seat, what };
-        trace.records.push(Record { event, text: Some("\u{1}<".into()), rules: vec![] });
+        trace.records.push(Record { text: Some("\u{1}<".into()), ..Record::of(event) });
     }
     trace
 }

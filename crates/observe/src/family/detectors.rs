@@ -52,7 +52,7 @@ impl Seen {
         }
     }
 
-    /// The same, as it is seen of any run.
+    /// This, as an event of any run.
     pub const fn what(self) -> What {
         match self {
             Self::Suspected { whom } => Said::new(&SUSPECTED).of(whom).what(),

@@ -101,7 +101,7 @@ impl Seen {
         }
     }
 
-    /// The same, as it is seen of any run.
+    /// This, as an event of any run.
     pub const fn what(self) -> What {
         match self {
             Self::Called => Said::new(&CALLED).what(),
@@ -357,11 +357,11 @@ pub struct ElectionPanel {
     pub one_at_a_time: Option<OneAtATime>,
     /// Safety of the value that leaders keep.
     pub versions: Versions,
-    /// The same, by the values themselves; known at the end.
+    /// Safety of that value, judged by what was read; known at the end.
     pub register: Register,
     /// From the first call to the last process that knows, of every election that ended.
     pub turnaround: Histogram,
-    /// The same, of the last one.
+    /// The turnaround of the last election that ended.
     pub last_turnaround: Option<Time>,
     /// The highest term that had a leader.
     latest: Term,

@@ -97,7 +97,7 @@ impl Deciding {
         if self.undecided > 0 { None } else { self.election.take() }
     }
 
-    /// The same of others by other names.
+    /// This property's memory, with every process renamed.
     #[must_use]
     pub fn renamed(&self, names: &Renaming) -> Self {
         let knows: Vec<Option<Seat>> =

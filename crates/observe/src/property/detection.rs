@@ -19,7 +19,7 @@ pub struct Detection {
     /// Who suspects the dead, by the dead one and by who: how long after the crash it began to.
     /// Whoever is taken in by a late message and trusts the dead once more has not noticed yet.
     noticing: BTreeMap<(Seat, Seat), Time>,
-    /// The same, of those who are not down any more.
+    /// How long it took to notice the deaths of those who are not down any more.
     noticed: Histogram,
     wrong: u64,
     deaths: u64,
@@ -151,7 +151,7 @@ impl Suspicions {
         self.broken
     }
 
-    /// The same of others by other names.
+    /// This property's memory, with every process renamed.
     #[must_use]
     pub fn renamed(&self, names: &Renaming) -> Self {
         let suspects: Vec<SeatSet> = self.suspects.iter().map(|set| names.set(set)).collect();

@@ -40,7 +40,7 @@ impl Fences {
         self.broken
     }
 
-    /// The same of others by other names.
+    /// This property's memory, with every process renamed.
     #[must_use]
     pub fn renamed(&self, names: &Renaming) -> Self {
         let broken = self.broken.map(|it| FenceFell { seat: names.seat(it.seat), ..it });

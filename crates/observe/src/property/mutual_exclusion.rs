@@ -46,7 +46,7 @@ impl MutualExclusion {
         self.broken
     }
 
-    /// The same of others by other names.
+    /// This property's memory, with every process renamed.
     #[must_use]
     pub fn renamed(&self, names: &Renaming) -> Self {
         Self {

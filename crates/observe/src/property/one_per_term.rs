@@ -49,7 +49,7 @@ impl OnePerTerm {
         self.broken
     }
 
-    /// The same of others by other names.
+    /// This property's memory, with every process renamed.
     #[must_use]
     pub fn renamed(&self, names: &Renaming) -> Self {
         Self {

@@ -18,7 +18,14 @@
 //! with several locks, `lock` says which one such an event is about. `text`, `rules` and `copy` are
 //! left out where there is nothing to say; of a timer, `text` says which it was.
 //!
-//! Three fields of the first line are left out as a rule. `options` has what the processes were
+//! If states were recorded, the last record of each step has `after`: how its process stands then.
+//! `state` is what the process knows, and differs from algorithm to algorithm; `timers` are those
+//! that it has set, each with the time at which it runs out, and `"deadline":true` if it is a
+//! deadline. It is left out if there are none. The first line then has `starts`: the same by
+//! member, as they started, or `null` for one that was dead.
+//! `"after":{"state":{"role":"Idle"},"timers":[{"timer":"Lease","due":5000000}]}` is one of them.
+//!
+//! Three more fields of the first line are rarely there. `options` has what the processes were
 //! told beside who takes part, in the words of the command line, so that the run can be taken
 //! again: `"options":[["bound","5ms"],["skip-dead",""]]`. `repeats_from` is the index of a record,
 //! counted from 0: the records from there to the last are one turn of a loop that goes on for

@@ -16,6 +16,9 @@ pub enum ReplayError {
     /// It is a trace of others.
     #[error("the trace has other members")]
     Members,
+    /// A process starts in another state.
+    #[error("line 1: process {0} starts otherwise, with the state {1}")]
+    StartsOtherwise(ProcessId, String),
     /// A process does something else.
     #[error("line {line}: {difference}")]
     Differs {

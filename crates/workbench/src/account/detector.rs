@@ -89,7 +89,7 @@ fn missed(done: &Done, detection: &Detection) -> String {
     format!("unnoticed: {}", few(deaths.collect(), "; "))
 }
 
-/// The same, for programs.
+/// What is told of the run, as fields of JSON.
 fn fields(done: &Done) -> Value {
     let report = &done.outcome.report;
     let Some(detection) = report.detection() else { return Value::Null };

@@ -109,7 +109,7 @@ fn liveness(done: &Done, elections: &ElectionPanel) -> String {
     }
 }
 
-/// The same, for programs.
+/// What is told of the run, as fields of JSON.
 fn fields(done: &Done) -> Value {
     let report = &done.outcome.report;
     let Some(elections) = report.elections() else { return Value::Null };

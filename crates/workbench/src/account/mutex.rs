@@ -54,7 +54,7 @@ fn lines(done: &Done) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The same, for programs.
+/// What is told of the run, as fields of JSON.
 fn fields(done: &Done) -> Value {
     let Done { plan, outcome, view, replayed } = done;
     let report = &outcome.report;
@@ -180,7 +180,7 @@ fn by_process(done: &Done) -> Vec<String> {
     lines
 }
 
-/// The same, for programs.
+/// The figures of each process, as JSON.
 fn processes(done: &Done, unit: Unit) -> Vec<Value> {
     let report = &done.outcome.report;
     let Some(locks) = report.locks() else { return Vec::new() };

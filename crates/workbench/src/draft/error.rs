@@ -104,7 +104,7 @@ pub enum DraftError {
         caller: ProcessId,
     },
     /// A scenario says something that is about locks.
-    #[error("{name} is no mutual exclusion; leave `{word}` out of the scenario")]
+    #[error("{name} is not a mutual exclusion algorithm; leave `{word}` out of the scenario")]
     NoLock {
         /// The algorithm.
         name: &'static str,

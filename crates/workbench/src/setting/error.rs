@@ -80,7 +80,7 @@ pub enum SettingError {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unfit {
     /// It is about locks.
-    #[error("{name} is no mutual exclusion; leave {} out", option(setting))]
+    #[error("{name} is not a mutual exclusion algorithm; leave {} out", option(setting))]
     NoLock {
         /// The algorithm.
         name: &'static str,

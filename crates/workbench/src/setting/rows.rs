@@ -504,7 +504,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "ordering",
-        meaning: "Judge the order of grants also where that is dear: above 32 processes",
+        meaning: "Judge the order of grants also above 32 processes, where that is expensive",
         group: Some(Group::Judging),
         fits: Fits::Locks,
         follows: true,

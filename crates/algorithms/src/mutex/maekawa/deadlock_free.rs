@@ -72,10 +72,12 @@ pub enum Message {
 
 /// One process: a candidate now and then, a voter always.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Maekawa {
     me: ProcessId,
     view: View,
     /// The own voting set, the process itself included.
+    #[cfg_attr(feature = "serde", serde(skip))]
     voters: Arc<[ProcessId]>,
     /// Not below the stamp of any request made or received.
     clock: LamportClock,
@@ -86,6 +88,7 @@ pub struct Maekawa {
 
 /// The candidate's half.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Released,
     Wanted(Campaign),
@@ -93,6 +96,7 @@ enum Role {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Campaign {
     /// Whose vote it has.
     votes: SeatSet,
@@ -105,6 +109,7 @@ struct Campaign {
 
 /// The voter's half.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 struct Ballot {
     /// For whom it voted.
     candidate: Option<Stamp>,

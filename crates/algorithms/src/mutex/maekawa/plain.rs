@@ -50,9 +50,11 @@ pub enum Message {
 
 /// One process: a candidate now and then, a voter always.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct MaekawaPlain {
     view: View,
     /// The own voting set, the process itself included.
+    #[cfg_attr(feature = "serde", serde(skip))]
     voters: Arc<[ProcessId]>,
     fence: HighestFence,
     role: Role,
@@ -63,6 +65,7 @@ pub struct MaekawaPlain {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 enum Role {
     Released,
     Wanted {

@@ -53,6 +53,9 @@ pub(super) enum Flaw {
     /// Too many take part.
     #[error("{count} members; at most {MEMBERS_MAX} can be read")]
     TooManyMembers { count: usize },
+    /// Some members have a first state, others not.
+    #[error("{count} starts for {members} members; each has one, or `null`, or there are none")]
+    Starts { count: usize, members: usize },
     /// Two members have the same name.
     #[error("member {0} is named twice; every id is unique")]
     MemberTwice(ProcessId),

@@ -36,12 +36,13 @@ pub(super) fn header() -> Header {
         options: Vec::new(),
         repeats_from: None,
         is_stuck: false,
+        starts: Vec::new(),
     }
 }
 
 pub(super) fn record(at: u64, seat: u32, what: What) -> Record {
     let event = Event { at: Time(at), seat: Seat(seat), what };
-    Record { event, text: None, rules: Vec::new() }
+    Record::of(event)
 }
 
 /// The message of that count among those that `from` sent.

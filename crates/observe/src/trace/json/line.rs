@@ -1,6 +1,7 @@
 //! One line of a trace, as it is written, and its way to and from what it means.
 
 use alloc::borrow::{Cow, ToOwned};
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -17,7 +18,7 @@ use super::words::{
     promises_of, side_name, side_of,
 };
 use super::{KINDS_MAX, MEMBERS_MAX, VERSION};
-use crate::trace::{Header, Record, TraceKind};
+use crate::trace::{Header, PendingTimer, Record, Standing, TraceKind};
 use crate::{Event, LockName, MessageId, Said, Time, Vocabulary, What, Word};
 
 /// Which lock a word is about.
@@ -53,6 +54,53 @@ pub(super) struct HeaderLine<'a> {
     /// Whether whoever waited at the end did so in vain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     stuck: bool,
+    /// By member: how it started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    starts: Vec<Option<StandingLine<'a>>>,
+}
+
+/// How a process stands.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "`state` and `timers`")]
+struct StandingLine<'a> {
+    state: serde_json::Value,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    timers: Vec<TimerLine<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a timer as {\"timer\":\"Lease\",\"due\":5000000}")]
+struct TimerLine<'a> {
+    timer: Cow<'a, str>,
+    due: u64,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    deadline: bool,
+}
+
+impl<'a> StandingLine<'a> {
+    fn of(standing: &'a Standing) -> Self {
+        // What is no JSON is a bug of whoever showed it; it is still better seen than lost.
+        let state = serde_json::from_str(&standing.state);
+        Self {
+            state: state.unwrap_or_else(|_| serde_json::Value::String(standing.state.clone())),
+            timers: standing
+                .timers
+                .iter()
+                .map(|PendingTimer { name, due, is_deadline }| TimerLine {
+                    timer: Cow::Borrowed(name),
+                    due: due.0,
+                    deadline: *is_deadline,
+                })
+                .collect(),
+        }
+    }
+
+    fn read(self) -> Standing {
+        let timers = self.timers.into_iter().map(|TimerLine { timer, due, deadline }| {
+            PendingTimer { name: timer.into_owned(), due: Time(due), is_deadline: deadline }
+        });
+        Standing { state: self.state.to_string(), timers: timers.collect() }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -91,6 +139,9 @@ pub(super) struct RecordLine<'a> {
     text: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     rules: Cow<'a, [Cow<'static, str>]>,
+    /// How the process stands after the step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<StandingLine<'a>>,
 }
 
 /// Numbers by name, in the order in which they stand there; `None` is something else that a text
@@ -192,6 +243,7 @@ impl<'a> HeaderLine<'a> {
                 .collect(),
             repeats_from: header.repeats_from,
             stuck: header.is_stuck,
+            starts: header.starts.iter().map(|it| it.as_ref().map(StandingLine::of)).collect(),
         }
     }
 }
@@ -206,6 +258,7 @@ impl<'a> RecordLine<'a> {
             event: event_name(what).into(),
             text: record.text.as_deref().filter(|text| !text.is_empty()).map(Cow::Borrowed),
             rules: Cow::Borrowed(&record.rules),
+            after: record.after.as_deref().map(StandingLine::of),
             ..Self::default()
         };
         match what {
@@ -273,6 +326,9 @@ pub(super) fn read_header(
     let vocabulary = family_of(&line.family, families)?;
     let keeps: Vec<&str> = line.keeps.iter().map(|word| &**word).collect();
     let promises = promises_of(vocabulary, &keeps)?;
+    if !line.starts.is_empty() && line.starts.len() != view.len() {
+        return Err(Flaw::Starts { count: line.starts.len(), members: view.len() });
+    }
     let header = Header {
         algorithm: line.algorithm.into_owned(),
         seed: line.seed,
@@ -288,6 +344,7 @@ pub(super) fn read_header(
             .collect(),
         repeats_from: line.repeats_from,
         is_stuck: line.stuck,
+        starts: line.starts.into_iter().map(|it| it.map(StandingLine::read)).collect(),
     };
     Ok((header, view))
 }
@@ -327,6 +384,7 @@ pub(super) fn read_record(header: &Header, view: &View, text: &str) -> Result<Re
         event: Event { at: Time(line.at), seat, what },
         text: line.text.map(Cow::into_owned).filter(|text| !text.is_empty()),
         rules: line.rules.into_owned(),
+        after: line.after.map(|after| Box::new(after.read())),
     })
 }
 

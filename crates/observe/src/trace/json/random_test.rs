@@ -203,6 +203,7 @@ fn random_trace(seed: u64) -> Trace {
         options: options.collect(),
         repeats_from: records.get(from).is_some_and(is_step).then_some(from as u64),
         is_stuck: records.len().is_multiple_of(2),
+        starts: Vec::new(),
         ..header()
     };
     Trace { header, records }

@@ -67,7 +67,7 @@ fn a_text_that_is_no_trace_is_refused_with_what_would_be_right() {
             first("seed", "sead\\n"),
             "line 1: unknown field `sead\\n`; expected one of `conclave_trace`, `algorithm`, \
              `seed`, `network`, `family`, `keeps`, `members`, `kinds`, `options`, `repeats_from`, \
-             `stuck`",
+             `stuck`, `starts`",
         ),
         (first(r#""family":"mutex","#, ""), "line 1: missing field `family`; FIRST"),
         (
@@ -422,4 +422,30 @@ fn a_loop_that_begins_nowhere_or_within_a_step_is_refused() {
             )
         );
     }
+}
+
+#[test]
+fn how_processes_stand_is_read_or_refused_with_its_line() {
+    let ask = |after: &str| {
+        let line = write_record(&header(), &record(0, 0, ASK));
+        let line = line.strip_suffix('}').unwrap();
+        format!("{HEADER}\n{line},\"after\":{after}}}\n")
+    };
+    let told = |text: &str| read(text).unwrap_err().to_string();
+    let trace = read(&ask(r#"{"state":{"b":1,"a":[]},"timers":[{"timer":"T","due":5}]}"#)).unwrap();
+    let after = trace.records[0].after.as_deref().unwrap();
+    assert_eq!(after.state, r#"{"a":[],"b":1}"#);
+    assert_eq!((&*after.timers[0].name, after.timers[0].is_deadline), ("T", false));
+    for after in ["7", "{}", r#"{"state":1,"more":2}"#, r#"{"state":1,"timers":[{"due":5}]}"#] {
+        let told = told(&ask(after));
+        assert!(told.starts_with("line 2: "), "{after}: {told}");
+    }
+    let starts = format!("{},\"starts\":[null]}}", HEADER.strip_suffix('}').unwrap());
+    let members = read(&format!("{HEADER}\n")).unwrap().header.members.len();
+    assert_eq!(
+        told(&starts),
+        format!(
+            "line 1: 1 starts for {members} members; each has one, or `null`, or there are none"
+        )
+    );
 }
