@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
 use conclave_cli::cli::Cli;
-use conclave_cli::{commands, exit, wrapper};
+use conclave_cli::{execute, exit, service, wrapper};
 
 fn main() -> ExitCode {
     // The guard of a running command: started often, so it does not wait for the rest.
@@ -18,26 +18,14 @@ fn main() -> ExitCode {
         Ok(cli) => cli.command,
         Err(error) => return refuse_usage(&error),
     };
-    match commands::execute(&command) {
+    match execute(&command) {
         Ok(code) => code,
-        // Who follows something goes on until nobody reads any more, which is no error.
-        Err(error) if is_broken_pipe(&error) && is_service() => ExitCode::SUCCESS,
-        // What came of it is not known here: it must not look as if all were well.
-        Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::BROKEN_PIPE),
-        // Of the commands that hold locks, what fails so late is the output.
-        Err(error) if is_service() => {
-            anstream::eprintln!("conclave: cannot write the output: {error:#}");
-            ExitCode::from(exit::UNAVAILABLE)
+        Err(failure) => {
+            if let Some(line) = failure.line() {
+                anstream::eprintln!("conclave: {line}");
+            }
+            ExitCode::from(failure.code())
         }
-        Err(error) if error.is::<exit::Unwritten>() => {
-            anstream::eprintln!("conclave: {error:#}");
-            ExitCode::from(exit::UNWRITTEN)
-        }
-        Err(error) if is_output(&error) => {
-            anstream::eprintln!("conclave: cannot write the output: {error:#}");
-            ExitCode::from(exit::UNWRITTEN)
-        }
-        Err(error) => refuse(&format!("{error:#}")),
     }
 }
 
@@ -52,10 +40,10 @@ fn bad_input() -> u8 {
     if is_service() { exit::USAGE } else { exit::BAD_INPUT }
 }
 
+/// Of words that were not understood only the first is known, and may be a command of the service.
 fn is_service() -> bool {
-    const SERVICE: [&str; 7] = ["lock", "elect", "once", "observe", "locks", "unlock", "fence"];
     let first = std::env::args_os().nth(1);
-    first.as_deref().and_then(OsStr::to_str).is_some_and(|word| SERVICE.contains(&word))
+    first.as_deref().and_then(OsStr::to_str).is_some_and(service::Command::has_subcommand)
 }
 
 /// The same for words that the command line does not have. Help and version are not errors.
@@ -78,14 +66,4 @@ fn refuse_usage(error: &clap::Error) -> ExitCode {
         .map(|line| line.trim_start_matches("error: "))
         .collect();
     refuse(&format!("{}; try --help", said.join(" ").replace(" tip: ", "; ")))
-}
-
-/// Whether that is an error of the standard output: all others say which file they are of.
-fn is_output(error: &anyhow::Error) -> bool {
-    error.chain().count() == 1 && error.is::<std::io::Error>()
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
-    causes.any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }

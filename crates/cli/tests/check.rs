@@ -6,11 +6,12 @@ use std::time::Duration;
 use conclave_algorithms::catalogue::{self, Entry, Setting};
 use conclave_check::system::{Flaw, Premise, TimeModel};
 use conclave_check::{Fairness, Limit, Verdict};
-use conclave_cli::commands::{CHECKED, checked, plan_of_trace};
-use conclave_cli::search::{SearchPlan, Searched, TICK};
+use conclave_cli::lab::{CHECKED, checked};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{Ending, Verdict as Judged};
+use conclave_workbench::recorded::plan_of_trace;
+use conclave_workbench::search::{SearchPlan, Searched, TICK};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

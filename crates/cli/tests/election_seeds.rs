@@ -14,8 +14,7 @@ use std::time::Duration;
 use clap::Parser;
 use conclave_algorithms::catalogue::{self, DETECTORS, ELECTIONS, Entry, Timing};
 use conclave_cli::cli::{Cli, Command};
-use conclave_cli::commands::plan_of;
-use conclave_cli::plan::{Done, Plan};
+use conclave_cli::lab::{self, plan_of};
 use conclave_core::Family;
 use conclave_core::detector::Detectors;
 use conclave_core::election::{Elections, TERMS};
@@ -25,6 +24,7 @@ use conclave_observe::{Ending, Time, Verdict};
 use conclave_sim::{
     ChannelOrder, Crash, Network, Partition, Pause, Probability, Recording, Return, Stream,
 };
+use conclave_workbench::plan::{Done, Plan};
 
 /// How many seeds of each algorithm.
 fn count() -> u64 {
@@ -299,7 +299,7 @@ struct Sum {
 /// All that was promised was kept; and where somebody always leads again, somebody does.
 fn judge(done: &Done, command: &str) -> Sum {
     let report = &done.outcome.report;
-    let why = || conclave_cli::sentence::reason(done);
+    let why = || conclave_workbench::sentence::reason(done);
     assert_eq!(report.verdict, Verdict::Ok, "{}; repeat it with: {command}", why());
     let elections = report.elections().unwrap();
     let has_upkeep = done.plan.entry.name.contains("repaired") || elections.per_term.terms() > 0;
@@ -490,7 +490,8 @@ fn the_command_of_a_run_repeats_it() {
         for seed in 0..12 {
             let plan = any_world(entry, seed);
             let command = plan.command().replace('\'', "");
-            let Command::Run(args) = Cli::parse_from(command.split(' ')).command else {
+            let Command::Lab(lab::Command::Run(args)) = Cli::parse_from(command.split(' ')).command
+            else {
                 panic!("{command}");
             };
             let again = plan_of(&args).unwrap();

@@ -2,11 +2,11 @@
 
 use conclave_algorithms::catalogue::{self, ELECTIONS, Measure};
 use conclave_algorithms::quorum::Construction;
-use conclave_cli::experiment;
-use conclave_cli::plan::{Done, Plan};
 use conclave_core::{ProcessId, View};
 use conclave_observe::family::elections::ElectionPanel;
 use conclave_observe::{Time, Verdict, What};
+use conclave_workbench::experiment;
+use conclave_workbench::plan::{Done, Plan};
 
 /// A run of these ids, called by those at the start.
 fn plan(algorithm: &str, ids: &[u32], callers: &[u32]) -> Plan {
@@ -25,7 +25,7 @@ fn run(plan: Plan) -> Done {
 #[track_caller]
 fn elected(done: &Done) -> (u32, Vec<u64>) {
     let report = &done.outcome.report;
-    assert_eq!(report.verdict, Verdict::Ok, "{}", conclave_cli::sentence::reason(done));
+    assert_eq!(report.verdict, Verdict::Ok, "{}", conclave_workbench::sentence::reason(done));
     let leader = report.elections().and_then(ElectionPanel::leader).expect("all agree");
     (done.view.at(leader).0, report.bandwidth.by_kind().map(|(_, count)| count).collect())
 }
@@ -151,7 +151,7 @@ fn the_bully_is_visibly_wrong_where_its_assumptions_do_not_hold() {
     let violated = |plan: Plan| {
         let done = run(plan);
         assert_eq!(done.outcome.report.verdict, Verdict::Violated);
-        conclave_cli::sentence::reason(&done)
+        conclave_workbench::sentence::reason(&done)
     };
     // T below 2D: it takes itself for the largest.
     let mut hasty = six();
@@ -176,7 +176,7 @@ fn a_crash_stalls_the_plain_ring() {
     plan.faults.crashes = vec!["5@1.5ms".parse().unwrap()];
     let done = run(plan);
     assert_eq!(done.outcome.report.verdict, Verdict::Stalled);
-    assert!(conclave_cli::sentence::reason(&done).contains("5 crashed at 1.5 ms"));
+    assert!(conclave_workbench::sentence::reason(&done).contains("5 crashed at 1.5 ms"));
 }
 
 /// Beats never end, and nobody waits who could lose patience.
@@ -244,7 +244,7 @@ fn without_a_fault_a_run_ends_with_its_election() {
 
 #[test]
 fn a_leader_that_died_unnoticed_is_not_said_to_lead() {
-    let reason = conclave_cli::sentence::reason(&run(crashed("bully", "5@40ms")));
+    let reason = conclave_workbench::sentence::reason(&run(crashed("bully", "5@40ms")));
     assert_eq!(reason, "5 was elected and died at 40 ms; nobody called again");
 }
 
@@ -252,7 +252,7 @@ fn a_leader_that_died_unnoticed_is_not_said_to_lead() {
 fn a_minority_is_called_one() {
     let dead = |name, count: u32| {
         let plan = faulty(name, |plan| plan.faults.dead = (1..=count).map(ProcessId).collect());
-        conclave_cli::sentence::reason(&run(plan))
+        conclave_workbench::sentence::reason(&run(plan))
     };
     for name in ["chubby", "zookeeper"] {
         let reason = dead(name, 3);

@@ -1,10 +1,10 @@
 //! Each fault alone changes a verdict or a measure; and the same run without it does not.
 
 use conclave_algorithms::catalogue::{self, Entry};
-use conclave_cli::plan::{Done, Plan};
 use conclave_core::{ProcessId, View};
 use conclave_observe::{Time, Verdict};
 use conclave_sim::{ChannelOrder, FaultPlan, Network, Scenario, Workload};
+use conclave_workbench::plan::{Done, Plan};
 
 fn plan(algorithm: &str, n: u32) -> Plan {
     Plan::new(catalogue::find(algorithm).unwrap(), View::dense(1, n))

@@ -1,11 +1,11 @@
 //! The golden runs, their figures asserted. The same runs as text are in `transcripts/`.
 
 use conclave_algorithms::catalogue;
-use conclave_cli::plan::{Done, Plan};
 use conclave_core::{ProcessId, View};
 use conclave_observe::family::locks::Seen;
 use conclave_observe::{Diagnosis, Root, Verdict, What};
 use conclave_sim::{Recording, Scenario, Workload};
+use conclave_workbench::plan::{Done, Plan};
 
 fn run_scenario(algorithm: &str, text: &str) -> Done {
     let scenario: Scenario = text.parse().unwrap();

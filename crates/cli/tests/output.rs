@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use conclave_algorithms::catalogue::{self, MUTEXES};
-use conclave_cli::plan::Plan;
 use conclave_core::View;
 use conclave_core::mutex::Locks;
 use conclave_diagram::Options;
@@ -15,6 +14,7 @@ use conclave_observe::family::elections::ElectionPanel;
 use conclave_observe::trace::json;
 use conclave_observe::{JudgeOrdering, Part, Report};
 use conclave_sim::Recording;
+use conclave_workbench::plan::Plan;
 use serde_json::Value;
 
 fn conclave(words: &str) -> Output {
@@ -289,6 +289,21 @@ fn an_output_that_cannot_be_written_is_named_and_is_no_bad_input() {
 }
 
 #[test]
+fn a_run_that_is_refused_leaves_no_file_behind_and_changes_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let (new, old) = (directory.path().join("new"), directory.path().join("old"));
+    std::fs::write(&old, "kept").unwrap();
+    for words in ["run lamport -n 3", "check maekawa-plain -n 3"] {
+        for file in [&new, &old] {
+            let words = format!("{words} --trace {} --svg /no/such/directory/x", file.display());
+            assert_eq!(conclave(&words).status.code(), Some(2), "{words}");
+        }
+        assert!(!new.exists(), "{words}");
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "kept", "{words}");
+    }
+}
+
+#[test]
 fn what_is_told_of_a_death_at_the_start_is_not_that_it_crashes() {
     let words = "run bully --ids 3,5,6,12,32,80 --dead 80 --initiators 6 --explain";
     let told = String::from_utf8(conclave(words).stdout).unwrap();
@@ -347,10 +362,22 @@ fn a_scenario_says_nothing_in_vain() {
         ("chang-roberts-repaired", "n 3", "nobody calls an election; add a line like"),
         ("lamport", "n 3", "nobody asks for the lock; add a line like: request 3@0ms"),
         ("heartbeat", "n 3\ncall 2@0ms", "heartbeat elects nobody; leave `call` out of the"),
-        ("heartbeat", "n 3\nrequest 2@0ms", "heartbeat is no mutual exclusion; leave `request`"),
-        ("bully", "n 3\ncall 1@0ms\nholder 2", "bully is no mutual exclusion; leave `holder`"),
-        ("bully", "n 3\ncall 1@0ms\nclock 1 5", "bully is no mutual exclusion; leave `clock`"),
-        ("phi", "n 3\nhold 2ms", "phi is no mutual exclusion; leave `hold`"),
+        (
+            "heartbeat",
+            "n 3\nrequest 2@0ms",
+            "heartbeat is not a mutual exclusion algorithm; leave `request`",
+        ),
+        (
+            "bully",
+            "n 3\ncall 1@0ms\nholder 2",
+            "bully is not a mutual exclusion algorithm; leave `holder`",
+        ),
+        (
+            "bully",
+            "n 3\ncall 1@0ms\nclock 1 5",
+            "bully is not a mutual exclusion algorithm; leave `clock`",
+        ),
+        ("phi", "n 3\nhold 2ms", "phi is not a mutual exclusion algorithm; leave `hold`"),
         ("central", "request 1@0ms\nclock 1 5", "central has no logical clock; leave `clock`"),
     ] {
         let (code, said) = by_scenario(algorithm, lines);

@@ -3,8 +3,6 @@
 
 use conclave_algorithms::catalogue::{self, Entry, Setting, Timing};
 use conclave_algorithms::quorum::Construction;
-use conclave_cli::commands::{judge_again, plan_of_trace};
-use conclave_cli::plan::{Done, Plan};
 use conclave_core::clock::Timestamp;
 use conclave_core::mutex::Locks;
 use conclave_core::{Fence, ProcessId, Seat, View};
@@ -15,6 +13,8 @@ use conclave_sim::{
     ChannelOrder, Crash, Network, Pause, Probability, Recording, ReplayError, Return, Stream,
     Workload,
 };
+use conclave_workbench::plan::{Done, Plan};
+use conclave_workbench::recorded::{judge_again, plan_of_trace};
 
 /// Any algorithm under any faults, as the seed has it; whether the algorithm stands that is not
 /// asked here.
@@ -309,6 +309,6 @@ fn whoever_waits_in_all_of_a_loop_that_closes_is_starved() {
     let part = first_loop(&trace, after).expect("all but the beats is at rest while one is in");
     let done = again(&part).unwrap();
     assert_eq!(done.outcome.report.verdict, Verdict::Starved);
-    let reason = conclave_cli::sentence::reason(&done);
+    let reason = conclave_workbench::sentence::reason(&done);
     assert!(reason.contains("waits for ever") && reason.contains("never serves it"), "{reason}");
 }

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use conclave_algorithms::catalogue::{Entry, MUTEXES, Timing};
 use conclave_algorithms::quorum::Construction;
-use conclave_cli::plan::{Done, Plan};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{ChannelOrder, Crash, Network, Recording, Stream, Workload};
+use conclave_workbench::plan::{Done, Plan};
 
 /// How many seeds of each algorithm.
 fn count() -> u64 {

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use conclave_cli::sweep::{Point, Setting, Sweep};
 use conclave_observe::Time;
 use conclave_sim::Network;
+use conclave_workbench::sweep::{Point, Setting, Sweep};
 use serde_json::Value;
 
 const SYNC: Network = Network::Sync { bound: Time::delays(5) };

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use conclave_algorithms::catalogue::{DETECTORS, MUTEXES, Measure, Size};
 use conclave_algorithms::quorum::Construction;
-use conclave_cli::experiment;
-use conclave_cli::plan::Plan;
 use conclave_core::View;
 use conclave_observe::Time;
+use conclave_workbench::experiment;
+use conclave_workbench::plan::Plan;
 
 const SIZES: [u32; 6] = [4, 9, 13, 25, 49, 100];
 

@@ -1,0 +1,140 @@
+//! `conclave algorithms`: the shelf.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use conclave_algorithms::catalogue::{Entry, all};
+use conclave_core::Family;
+use conclave_core::detector::Detectors;
+use conclave_core::election::{Elections, LARGEST, ONE_AT_A_TIME, TERMS};
+use conclave_core::mutex::{LIVENESS, Locks, ORDERING};
+use conclave_workbench::setting::timers_of;
+use serde_json::{Value, json};
+
+use crate::lab::words::AlgorithmsArgs;
+use crate::output;
+
+pub fn execute(args: &AlgorithmsArgs) -> anyhow::Result<ExitCode> {
+    output::say(|out| match args.json {
+        true => writeln!(out, "{:#}", Value::from_iter(all().map(as_json))),
+        false => print(out),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(out: &mut impl Write) -> std::io::Result<()> {
+    let bold = anstyle::Style::new().bold();
+    for entry in all() {
+        writeln!(out, "{bold}{}{bold:#}  {}", entry.name, entry.title)?;
+        writeln!(out, "    {}", entry.summary)?;
+        writeln!(out, "    promises  {}", promises(entry))?;
+        writeln!(out, "    needs     {}", needs(entry))?;
+        writeln!(out, "    messages  {}", kinds(entry))?;
+        if !entry.settings.is_empty() {
+            writeln!(out, "    options   {}", timers_of(entry).join(", "))?;
+        }
+        writeln!(out, "    costs     {}", costs(entry))?;
+        writeln!(out, "    crash     {}", entry.crash)?;
+        writeln!(out, "    source    {}", entry.citation)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn promises(entry: &Entry) -> String {
+    let keeps = |promise| entry.promises.keeps(promise);
+    match entry.family {
+        Elections::NAME => {
+            let words = [
+                (LARGEST, "the largest id that is up is elected, and all agree"),
+                (TERMS, "at most one leader in a term"),
+                (ONE_AT_A_TIME, "one leads at a time"),
+            ];
+            let kept = words.into_iter().filter(|&(promise, _)| keeps(promise));
+            kept.map(|(_, what)| what).collect::<Vec<_>>().join("; ")
+        }
+        Detectors::NAME => "the dead are suspected, and nobody else is".into(),
+        _ => {
+            let liveness = if keeps(LIVENESS) { "everybody is served" } else { "no more" };
+            let ordering = if keeps(ORDERING) { ", in the order in which they asked" } else { "" };
+            format!("one holder at a time; {liveness}{ordering}")
+        }
+    }
+}
+
+fn needs(entry: &Entry) -> String {
+    let is_mutex = entry.is_of::<Locks>();
+    let coordinator = if is_mutex { "a coordinator (process 0)" } else { "a store (process 0)" };
+    let needs = [
+        (entry.needs.coordinator, coordinator),
+        (entry.needs.voting_sets, "voting sets"),
+        (entry.needs.fifo, "FIFO channels"),
+        (entry.needs.synchrony, "messages that take no longer than D"),
+        (entry.needs.steadiness, "delays that do not vary much"),
+        (entry.needs.majority, "a majority that is up"),
+        (entry.needs.storage, "memory that survives a crash"),
+    ];
+    let needs = needs.iter().filter(|(is, _)| *is).map(|(_, what)| (*what).to_owned());
+    let clocks = entry.needs.clocks_percent;
+    let clocks = clocks.map(|percent| format!("clocks that differ by {percent}% at most"));
+    let list: Vec<String> = needs.chain(clocks).collect();
+    if list.is_empty() { "nothing but processes and messages".into() } else { list.join(", ") }
+}
+
+fn kinds(entry: &Entry) -> String {
+    entry.kinds.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+}
+
+fn costs(entry: &Entry) -> String {
+    let list = entry.costs.iter().map(|cost| format!("{} {}", cost.measure, cost.formula));
+    list.collect::<Vec<_>>().join("; ")
+}
+
+fn promises_json(entry: &Entry) -> Value {
+    let keeps = |promise| entry.promises.keeps(promise);
+    match entry.family {
+        Elections::NAME => json!({
+            "largest_id": keeps(LARGEST),
+            "one_per_term": keeps(TERMS),
+            "one_at_a_time": keeps(ONE_AT_A_TIME),
+            "liveness": true,
+        }),
+        Detectors::NAME => json!({ "completeness": true, "accuracy": true }),
+        _ => json!({
+            "safety": true,
+            "liveness": keeps(LIVENESS),
+            "ordering": keeps(ORDERING),
+        }),
+    }
+}
+
+fn as_json(entry: &Entry) -> Value {
+    let kinds = entry.kinds.iter().map(
+        |kind| json!({ "name": kind.name, "phase": format!("{:?}", kind.phase).to_lowercase() }),
+    );
+    let costs = entry.costs.iter().map(|cost| {
+        json!({ "measure": cost.measure.name(), "formula": cost.formula, "exact": cost.exact })
+    });
+    json!({
+        "name": entry.name,
+        "title": entry.title,
+        "kind": entry.family,
+        "summary": entry.summary,
+        "citation": entry.citation,
+        "promises": promises_json(entry),
+        "options": timers_of(entry),
+        "needs": {
+            "coordinator": entry.needs.coordinator,
+            "voting_sets": entry.needs.voting_sets,
+            "fifo": entry.needs.fifo,
+            "synchrony": entry.needs.synchrony,
+            "steadiness": entry.needs.steadiness,
+            "majority": entry.needs.majority,
+            "storage": entry.needs.storage,
+            "clocks_percent": entry.needs.clocks_percent,
+        },
+        "crash": entry.crash,
+        "messages": kinds.collect::<Vec<_>>(),
+        "costs": costs.collect::<Vec<_>>(),
+    })
+}

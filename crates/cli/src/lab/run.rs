@@ -1,0 +1,136 @@
+//! `conclave run`: one run, simulated, judged, measured.
+
+mod replay;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use conclave_core::Family;
+use conclave_core::mutex::Locks;
+use conclave_observe::Verdict;
+use conclave_observe::trace::json;
+use conclave_sim::{Recording, Workload};
+use conclave_workbench::account;
+use conclave_workbench::draft::Draft;
+use conclave_workbench::plan::{Done, Plan};
+use conclave_workbench::sentence::reason;
+
+use crate::exit;
+use crate::lab::progress::Progress;
+use crate::lab::words::RunArgs;
+use crate::output;
+
+pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.replay {
+        return replay::execute(args, path);
+    }
+    let plan = plan_of(args)?;
+    check_files(args)?;
+    let progress = match plan.entry.family {
+        Locks::NAME => Progress::new(plan.entries, "entries"),
+        _ => Progress::new(plan.clients.len() as u64, "decisions"),
+    };
+    let done = plan.run(&mut |entries| progress.set(entries))?;
+    drop(progress);
+    tell(args, &done)
+}
+
+/// Better to be told before a long run than after it.
+fn check_files(args: &RunArgs) -> anyhow::Result<()> {
+    output::check_window(&args.drawing)?;
+    for path in args.trace.iter().chain(&args.drawing.svg) {
+        output::check_writable(path)?;
+    }
+    Ok(())
+}
+
+fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<ExitCode> {
+    output::say(|out| {
+        if args.json {
+            return writeln!(out, "{:#}", account::as_json(done, &command(done)));
+        }
+        if args.explain {
+            output::explain(&done.trace(), out)?;
+            writeln!(out)?;
+        }
+        print(done, args.stats, out)
+    })?;
+    write_files(args, done)?;
+    Ok(exit::exit_code(done.outcome.report.verdict))
+}
+
+fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
+    if args.trace.is_none() && args.drawing.svg.is_none() {
+        return Ok(());
+    }
+    let trace = done.trace();
+    if let Some(path) = &args.trace {
+        output::write_file(path, |file| {
+            writeln!(file, "{}", json::write_header(&trace.header))?;
+            for record in &trace.records {
+                writeln!(file, "{}", json::write_record(&trace.header, record))?;
+            }
+            Ok(())
+        })?;
+    }
+    let caption = vec![format!("{}: {}", done.outcome.report.verdict, reason(done))];
+    output::draw(&trace, &args.drawing, done.plan.clients.len(), caption)
+}
+
+/// The plan that these words ask for.
+pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
+    let mut draft = Draft::named(args.algorithm.as_deref().unwrap_or_default())?;
+    for (name, value) in &args.settings.said {
+        draft.say(name, value)?;
+    }
+    if let Some(path) = &args.settings.scenario {
+        let scenario = output::read_file(path)?.parse();
+        draft.play(scenario.with_context(|| path.display().to_string())?);
+    }
+    let mut plan = draft.plan()?;
+    if args.explain || args.trace.is_some() || args.drawing.svg.is_some() {
+        plan.recording = Recording::Everything;
+    }
+    plan.states = args.states;
+    Ok(plan)
+}
+
+fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> {
+    let verdict = done.outcome.report.verdict;
+    let style = output::style(verdict);
+    writeln!(out, "{}", account::head(done))?;
+    let mut line = |name: &str, text: String| writeln!(out, "  {name:<13} {text}");
+    if let Some(text) = account::replayed(done) {
+        line("replayed", text)?;
+    }
+    line("verdict", format!("{style}{verdict}{style:#}: {}", reason(done)))?;
+    for (name, text) in account::lines(done) {
+        line(name, text)?;
+    }
+    if stats {
+        for text in account::by_process(done) {
+            writeln!(out, "  {text}")?;
+        }
+    }
+    if verdict != Verdict::Ok {
+        writeln!(out, "repeat it with: {}", command(done))?;
+    }
+    Ok(())
+}
+
+/// The command that does the same again. A scenario is a file, and so is a recorded run: then it is
+/// the one that was given.
+fn command(done: &Done) -> String {
+    if done.replayed.is_none() && !matches!(done.plan.workload, Workload::Script(_)) {
+        return done.plan.command();
+    }
+    let words = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned());
+    let words = words.map(|it| if is_plain(&it) { it } else { format!("'{it}'") });
+    format!("conclave {}", words.collect::<Vec<_>>().join(" "))
+}
+
+/// Whether a shell leaves the word as it is.
+fn is_plain(word: &str) -> bool {
+    word.chars().all(|c| c.is_alphanumeric() || "-_./,:@=+".contains(c))
+}

@@ -1,0 +1,257 @@
+//! The words of the lab.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use conclave_algorithms::quorum::Construction;
+use conclave_observe::Time;
+use conclave_sim::{Network, parse_duration};
+use conclave_workbench::setting::{self, MEMBERS_MAX, SettingError};
+
+mod check;
+mod settings;
+
+pub use check::{CheckArgs, Unfair};
+pub use settings::{CheckSettings, RunSettings, Said};
+
+/// The commands of the lab.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the algorithms: what they promise, what they need, where they come from
+    Algorithms(AlgorithmsArgs),
+    /// Simulate one algorithm, judge the run and measure it
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Search all that an algorithm can do, and prove or refute what it promises
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Box<CheckArgs>),
+    /// Measure every algorithm beside its formula
+    #[command(after_help = TABLE_EXAMPLES)]
+    Table(TableArgs),
+    /// Measure what failure detectors trade: how soon they notice for how rarely they err
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(SweepArgs),
+    /// Construct voting sets and check them
+    VotingSets(VotingSetsArgs),
+    /// Read a recorded run, judge it again and draw it
+    Trace(TraceArgs),
+}
+
+const RUN_EXAMPLES: &str = "Examples:
+  conclave run ricart-agrawala -n 9 --entries 90
+  conclave run maekawa -n 13 --voting-sets plane --network exponential:3ms --seed 7
+  conclave run central -n 3 --crash 0@4ms        everybody waits for a dead coordinator
+  conclave run lamport -n 2 --no-fifo --network uniform:1ms..20ms --seed 2
+  conclave run ricart-agrawala --loss 0.05 --svg lost.svg
+  conclave run ricart-agrawala --scenario FILE --explain
+  conclave run chang-roberts --ids 3,32,5,80,6,12 --initiators 3
+  conclave run bully --ids 3,5,6,12,32,80 --dead 80 --initiators 6
+  conclave run chubby -n 5 --crash 1@40ms --drift 2=1.3
+  conclave run heartbeat -n 5 --crash 3@40ms
+  conclave run maekawa-plain -n 3 --trace run.jsonl
+  conclave run --replay run.jsonl --explain      the same steps again, by the real processes
+
+Times are written 40ms, 1.5ms, 300us, 2s; a bare number is milliseconds. In the unit network every
+message takes one delay, which is shown as 1 and written as 1ms.";
+
+const CHECK_EXAMPLES: &str = "Examples:
+  conclave check ricart-agrawala -n 3 --requests 2
+  conclave check maekawa-plain --explain          its shortest deadlock, step by step
+  conclave check lamport -n 2 --no-fifo --svg two-holders.svg
+  conclave check bully -n 3 --crashes 1 --returns 1
+  conclave check bully -n 2 --time async --trace wrong.jsonl
+  conclave check token-ring -n 3 --unfair leaves  what is owed to fairness
+  conclave check chubby --safety --terms 3 --timeouts 2
+  conclave check --all --quick
+
+What is bounded is the work: how often each asks, how many faults happen. Exit codes: 0 proved, 2
+bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14 budget, 15 vacuous (nothing is
+wrong, but something that a proof rests on never happened).";
+
+const TABLE_EXAMPLES: &str = "Examples:
+  conclave table
+  conclave table --kind election
+  conclave table -n 4,9,16 --format markdown
+  conclave table --json";
+
+const SWEEP_EXAMPLES: &str = "Examples:
+  conclave sweep
+  conclave sweep --runs 200 --svg trade.svg
+  conclave sweep --network exponential:5ms --network uniform:1ms..9ms --thresholds 1,4,8
+  conclave sweep --bounds 2ms,5ms,20ms --json
+
+Every point is measured in the same runs, in each of which one process crashes. Times are written as
+in `conclave run`.";
+
+/// `conclave algorithms`
+#[derive(Debug, Args)]
+pub struct AlgorithmsArgs {
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `conclave run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Its name, as `conclave algorithms` lists it
+    #[arg(required_unless_present = "replay")]
+    pub algorithm: Option<String>,
+    /// Take a recorded run again with the real processes, step by step, and refuse it if they do
+    /// anything else
+    #[arg(long, value_name = "FILE", conflicts_with = "algorithm")]
+    pub replay: Option<PathBuf>,
+    /// What decides the run
+    #[command(flatten)]
+    pub settings: RunSettings,
+    /// Print the run event by event, with the rule that fired
+    #[arg(help_heading = "Output", long, conflicts_with = "json")]
+    pub explain: bool,
+    /// Print more figures: by process
+    #[arg(help_heading = "Output", long, conflicts_with = "json")]
+    pub stats: bool,
+    /// Write every event as a line of JSON
+    #[arg(help_heading = "Output", long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Write into the trace how each process stands after each of its steps: its state and timers
+    #[arg(help_heading = "Output", long, requires = "trace", conflicts_with = "replay")]
+    pub states: bool,
+    /// Where to draw, and what
+    #[command(flatten)]
+    pub drawing: DrawingArgs,
+    /// For programs
+    #[arg(help_heading = "Output", long)]
+    pub json: bool,
+}
+
+/// Where to draw a run, and which part of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct DrawingArgs {
+    /// Draw the run as a space-time diagram
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Draw it from that time on
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "svg")]
+    pub svg_from: Option<Time>,
+    /// Draw it up to that time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "svg")]
+    pub svg_to: Option<Time>,
+}
+
+/// `conclave table`
+#[derive(Debug, Args)]
+pub struct TableArgs {
+    /// Of which kind
+    #[arg(long, value_enum, default_value_t = Kind::Mutex)]
+    pub kind: Kind,
+    /// For how many processes
+    #[arg(short, value_name = "N,N,...", value_delimiter = ',', default_values_t = [4, 9, 13, 25, 49, 100], value_parser = table_members)]
+    pub n: Vec<u32>,
+    /// How voting sets are made: grid, plane, majority or all [default: grid]
+    #[arg(long, value_name = "NAME")]
+    pub voting_sets: Option<Construction>,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
+    pub format: Format,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `conclave sweep`
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// How many processes take part
+    #[arg(short, value_name = "N", default_value_t = 5, value_parser = sweep_members)]
+    pub n: u32,
+    /// How long messages take, as in `conclave run`; give it again for another panel [default:
+    /// sync:5ms and exponential:5ms]
+    #[arg(long, value_name = "MODEL")]
+    pub network: Vec<Network>,
+    /// D of heartbeat: the bounds to try [default: from 0.25 to 20 times that of the network]
+    #[arg(long, value_name = "TIME,TIME,...", value_delimiter = ',', value_parser = parse_duration)]
+    pub bounds: Vec<Time>,
+    /// The thresholds of phi to try, each from 0.1 to 20
+    #[arg(long, value_name = "PHI,PHI,...", value_delimiter = ',', default_values = ["0.5", "1", "2", "3", "5", "8", "12"], value_parser = setting::phi)]
+    pub thresholds: Vec<u32>,
+    /// How many runs for each point
+    #[arg(long, value_name = "COUNT", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub runs: u32,
+    /// T: the time from beat to beat
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_duration)]
+    pub beat: Time,
+    /// How long each run is; the crash comes in its second quarter
+    #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    pub until: Time,
+    /// The number that decides everything random
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Plot it
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Kinds of algorithms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Kind {
+    /// Mutual exclusion
+    Mutex,
+    /// Election
+    Election,
+}
+
+/// How to write a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For documents
+    Markdown,
+    /// For papers
+    Latex,
+    /// For spreadsheets
+    Csv,
+}
+
+/// `conclave voting-sets`
+#[derive(Debug, Args)]
+pub struct VotingSetsArgs {
+    /// How they are made: grid, plane, majority or all
+    #[arg(value_name = "NAME")]
+    pub construction: Construction,
+    /// For how many processes
+    #[arg(short, value_name = "N", default_value_t = 9, value_parser = voters)]
+    pub n: u32,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `conclave trace`
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// A file that `conclave run --trace` wrote
+    pub file: PathBuf,
+    /// Print it event by event, with the rule that fired
+    #[arg(long)]
+    pub explain: bool,
+    /// Where to draw, and what
+    #[command(flatten)]
+    pub drawing: DrawingArgs,
+}
+
+fn voters(text: &str) -> Result<u32, SettingError> {
+    setting::members(text, 1, MEMBERS_MAX)
+}
+
+fn table_members(text: &str) -> Result<u32, SettingError> {
+    setting::members(text, 2, 1_000)
+}
+
+fn sweep_members(text: &str) -> Result<u32, SettingError> {
+    setting::members(text, 2, 100)
+}
