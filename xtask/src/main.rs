@@ -65,24 +65,65 @@ fn verify() -> anyhow::Result<()> {
     step("layers", || layers::check(&root()))?;
     step("tidiness", || tidy::check(&root()))?;
     step("format", || cargo(&["fmt", "--all", "--check"]))?;
-    let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"];
-    step("lints", || cargo(&lints))?;
+    let left_out = LeftOut::new()?;
+    std::thread::scope(|scope| {
+        let ahead = scope.spawn(build_ahead);
+        lint()?;
+        step("test builds", || cargo(&[TEST, &["--no-run"]].concat()))?;
+        step("tests", || run(cargo_command().args(TEST).env(LEFT_OUT, &left_out.0)))?;
+        step("documentation", doc)?;
+        step("other builds", || ahead.join().expect("building does not panic"))
+    })?;
+    step("release tests", || cargo(RELEASE_TEST))?;
+    step("fuzzing", || fuzz("30"))?;
+    left_out.report();
+    Ok(())
+}
+
+const TEST: &[&str] = &["test", "--workspace", "--locked"];
+
+/// A compiler once got a set wrong in release builds alone, and only there.
+const RELEASE_TEST: &[&str] = &[
+    "test",
+    "--release",
+    "--locked",
+    "--package",
+    "conclave-core",
+    "--package",
+    "conclave-algorithms",
+    "--lib",
+];
+
+fn lint() -> anyhow::Result<()> {
+    let all = ["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"];
+    step("lints", || cargo(&all))?;
     // With all crates together the checker always has its threads.
     let alone = ["clippy", "--package", "conclave-check", "--no-default-features", "--locked"];
     step("lints without threads", || {
         cargo(&[&alone[..], &["--lib", "--", "--deny", "warnings"]].concat())
-    })?;
-    let left_out = LeftOut::new()?;
-    step("tests", || {
-        run(cargo_command().args(["test", "--workspace", "--locked"]).env(LEFT_OUT, &left_out.0))
-    })?;
-    // A compiler once got a set wrong in release builds alone, and only there.
-    let pure = ["--package", "conclave-core", "--package", "conclave-algorithms", "--lib"];
-    step("release tests", || cargo(&[&["test", "--release", "--locked"], &pure[..]].concat()))?;
-    step("documentation", doc)?;
-    step("fuzzing", || fuzz("30"))?;
-    left_out.report();
-    Ok(())
+    })
+}
+
+/// Builds what the last steps run, while many a test waits for a clock or a server and leaves a
+/// core idle. With the lowest priority, so that no test is starved of time.
+fn build_ahead() -> anyhow::Result<()> {
+    let politely = |command: &Command| {
+        let mut polite = Command::new("nice");
+        polite.args(["-n", "19"]).arg(command.get_program()).args(command.get_args());
+        polite.current_dir(command.get_current_dir().unwrap_or(&root()));
+        polite.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = polite.output().with_context(|| format!("cannot start {polite:?}"))?;
+        if !output.status.success() {
+            bail!("failed: {polite:?}\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    };
+    let mut fuzzers = fuzz_command("build");
+    fuzzers.arg("--bins");
+    politely(&fuzzers)?;
+    let mut tests = cargo_command();
+    tests.args(RELEASE_TEST).arg("--no-run");
+    politely(&tests)
 }
 
 /// Does one step of the gate, and says how long it took.
@@ -156,27 +197,32 @@ fn seeds(count: &str) -> anyhow::Result<()> {
     run(cargo_command().args(args).args(tests).env("CONCLAVE_SEEDS", count))
 }
 
-/// Splits the time between the parsers. The fuzzers are a workspace of their own, because their
-/// compiler flags are.
+/// Splits the time between the parsers.
 fn fuzz(seconds: &str) -> anyhow::Result<()> {
-    let directory = root().join("fuzz");
     let seconds: u32 = seconds.parse().context("fuzz takes a number of seconds")?;
     let share = seconds.div_ceil(3);
     for (target, longest) in FUZZ_TARGETS {
         // New inputs go to a directory of their own: verifying never writes into the corpus.
         let found = root().join("target/fuzz").join(target);
         std::fs::create_dir_all(&found)?;
-        let mut command = cargo_command();
-        command.current_dir(&directory).args(["run", "--release", "--quiet", "--locked", "--bin"]);
-        command.arg(target).arg("--").arg(&found).arg(directory.join("corpus").join(target));
+        let mut command = fuzz_command("run");
+        command.args(["--bin", target, "--"]);
+        command.arg(&found).arg(root().join("fuzz/corpus").join(target));
         command.arg(format!("-max_total_time={share}")).arg(format!("-max_len={longest}"));
         command.arg(format!("-artifact_prefix={}/", found.display()));
         command.arg(format!("-dict=dictionaries/{target}.dict"));
         command.args(["-print_final_stats=1", "-verbosity=0", "-timeout=10"]);
-        command.env("CARGO_TARGET_DIR", root().join("target/fuzz-build"));
         run(&mut command)?;
     }
     Ok(())
+}
+
+/// The fuzzers are a workspace of their own, because their compiler flags are.
+fn fuzz_command(task: &str) -> Command {
+    let mut command = cargo_command();
+    command.current_dir(root().join("fuzz")).args([task, "--release", "--quiet", "--locked"]);
+    command.env("CARGO_TARGET_DIR", root().join("target/fuzz-build"));
+    command
 }
 
 /// Three, who share the time, and the longest input that each is given.
