@@ -17,7 +17,9 @@ pub fn start_thread(
 ) -> std::io::Result<std::thread::JoinHandle<()>> {
     // Threads inherit the mask of the one that starts them.
     let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
-    let thread = std::thread::Builder::new().name(name.into()).stack_size(128 << 10).spawn(what);
+    // A stack of the usual size: it costs addresses, not memory, and gRPC in a build without
+    // optimisation needs more than an eighth of a megabyte.
+    let thread = std::thread::Builder::new().name(name.into()).spawn(what);
     if let Ok(before) = before {
         let _ = before.thread_set_mask();
     }
