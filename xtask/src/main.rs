@@ -16,6 +16,7 @@ use anyhow::{Context, bail};
 const USAGE: &str = "usage: cargo xtask TASK
 
   verify         everything that must pass: format, lints, layers, tidiness, tests, docs, short fuzz
+  tidy           what verify looks at first, in a second: layers, tidiness, format
   fix            format, rewrite the transcripts
   servers        get the servers that some tests need, below target/servers
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["verify"] => verify(),
+        ["tidy"] => tidy(),
         ["fix"] => fix(),
         ["servers"] => servers::get(&root()),
         ["seeds"] => seeds("10000"),
@@ -62,9 +64,7 @@ fn verify() -> anyhow::Result<()> {
     for program in servers::missing(&root()) {
         eprintln!("xtask: {program} is missing; the tests that need it leave themselves out");
     }
-    step("layers", || layers::check(&root()))?;
-    step("tidiness", || tidy::check(&root()))?;
-    step("format", || cargo(&["fmt", "--all", "--check"]))?;
+    tidy()?;
     let left_out = LeftOut::new()?;
     std::thread::scope(|scope| {
         let ahead = scope.spawn(build_ahead);
@@ -78,6 +78,12 @@ fn verify() -> anyhow::Result<()> {
     step("fuzzing", || fuzz("30"))?;
     left_out.report();
     Ok(())
+}
+
+fn tidy() -> anyhow::Result<()> {
+    step("layers", || layers::check(&root()))?;
+    step("tidiness", || tidy::check(&root()))?;
+    step("format", || cargo(&["fmt", "--all", "--check"]))
 }
 
 const TEST: &[&str] = &["test", "--workspace", "--locked"];
