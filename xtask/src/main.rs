@@ -16,7 +16,8 @@ use anyhow::{Context, bail};
 const USAGE: &str = "usage: cargo xtask TASK
 
   verify         everything that must pass: format, lints, layers, tidiness, tests, docs, short fuzz
-  tidy           what verify looks at first, in a second: layers, tidiness, format
+  tidy           what verify looks at first, in seconds: layers, tidiness, lock files,
+                 format
   fix            format, rewrite the transcripts
   servers        get the servers that some tests need, below target/servers
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
@@ -83,7 +84,18 @@ fn verify() -> anyhow::Result<()> {
 fn tidy() -> anyhow::Result<()> {
     step("layers", || layers::check(&root()))?;
     step("tidiness", || tidy::check(&root()))?;
+    step("lock files", lock_files)?;
     step("format", || cargo(&["fmt", "--all", "--check"]))
+}
+
+/// Both must be up to date, or a build fails that comes late.
+fn lock_files() -> anyhow::Result<()> {
+    for workspace in [root(), root().join("fuzz")] {
+        let mut command = cargo_command();
+        command.args(["metadata", "--locked", "--format-version", "1"]).current_dir(workspace);
+        run(command.stdout(std::process::Stdio::null()))?;
+    }
+    Ok(())
 }
 
 const TEST: &[&str] = &["test", "--workspace", "--locked"];
