@@ -9,8 +9,9 @@ use std::str::FromStr;
 
 use conclave_algorithms::quorum::Construction;
 use conclave_sim::{
-    Crash, Network, Partition, Pause, Probability, Return, Workload, parse_duration,
+    Crash, Drift, Intervention, Network, Partition, Pause, Probability, Return, Workload,
 };
+use conclave_workbench::notation::{parse_time, read};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 fuzz_target!(|bytes: &[u8]| -> Corpus {
@@ -21,14 +22,16 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
 });
 
 fn on_text(text: &str) {
-    same_when_read_again(text, parse_duration);
-    same_when_read_again(text, Network::from_str);
-    same_when_read_again(text, Workload::from_str);
-    same_when_read_again(text, Crash::from_str);
-    same_when_read_again(text, Return::from_str);
-    same_when_read_again(text, Pause::from_str);
-    same_when_read_again(text, Partition::from_str);
-    same_when_read_again(text, Probability::from_str);
+    same_when_read_again(text, parse_time);
+    same_when_read_again(text, read::<Network>);
+    same_when_read_again(text, read::<Workload>);
+    same_when_read_again(text, read::<Crash>);
+    same_when_read_again(text, read::<Return>);
+    same_when_read_again(text, read::<Pause>);
+    same_when_read_again(text, read::<Partition>);
+    same_when_read_again(text, read::<Probability>);
+    same_when_read_again(text, read::<Drift>);
+    same_when_read_again(text, read::<Intervention>);
     same_when_read_again(text, Construction::from_str);
     if let Err(error) = conclave_cli::service::words::duration(text) {
         assert!(!error.is_empty(), "{text:?} is refused without a word");

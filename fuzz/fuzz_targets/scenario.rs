@@ -7,11 +7,12 @@
 use std::collections::BTreeSet;
 
 use conclave_algorithms::catalogue;
-use conclave_workbench::plan::Plan;
 use conclave_core::View;
 use conclave_core::mutex::Locks;
 use conclave_observe::trace::json;
-use conclave_sim::{ChannelOrder, Recording, Scenario, Workload};
+use conclave_sim::{ChannelOrder, Recording, Workload};
+use conclave_workbench::plan::Plan;
+use conclave_workbench::scenario::Scenario;
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 /// The most processes of a scenario that is run.

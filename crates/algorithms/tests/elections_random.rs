@@ -16,8 +16,8 @@ use conclave_observe::family::elections::Seen;
 use conclave_observe::trace::Record;
 use conclave_observe::{Report, Time, Verdict, What};
 use conclave_sim::{
-    Call, ChannelOrder, Crash, ElectionApplication, FaultPlan, Limits, Network, Partition,
-    Recording, Setup, Stream, simulate,
+    Call, ChannelOrder, Crash, Drift, ElectionApplication, FaultPlan, Limits, Network, Partition,
+    Rate, Recording, Setup, Stream, simulate,
 };
 use storm::{Storm, TIMING};
 
@@ -197,7 +197,10 @@ impl Visitor<Elections> for Edge {
         let until = from + Time::delays(60);
         let ids = |ids: &[u32]| ids.iter().copied().map(ProcessId).collect();
         let cut = Partition { left: ids(&[1]), right: ids(&[2, 3]), one_way: false, from, until };
-        let drifts = ["1=0.955", "2=1.05", "3=1.05"].map(|text| text.parse().unwrap());
+        let drifts = [(1, 0.955), (2, 1.05), (3, 1.05)].map(|(process, rate)| Drift {
+            process: ProcessId(process),
+            rate: Rate::new(rate).unwrap(),
+        });
         let partitions = vec![cut];
         let faults = FaultPlan { partitions, drifts: drifts.into(), ..FaultPlan::default() };
         let network = Network::Uniform { low: Time(1_000), high: Time(200_000) };

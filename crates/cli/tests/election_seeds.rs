@@ -24,6 +24,7 @@ use conclave_observe::{Ending, Time, Verdict};
 use conclave_sim::{
     ChannelOrder, Crash, Network, Partition, Pause, Probability, Recording, Return, Stream,
 };
+use conclave_workbench::notation::read;
 use conclave_workbench::plan::{Done, Plan};
 
 /// How many seeds of each algorithm.
@@ -234,7 +235,7 @@ fn storm(stream: &mut Stream, plan: &mut Plan, span: Time) {
         if plan.entry.name == "chubby" && chance(stream, 50) {
             let rate = 960 + stream.below(81);
             let drift = format!("{process}={}.{:03}", rate / 1000, rate % 1000);
-            faults.drifts.push(drift.parse().unwrap());
+            faults.drifts.push(read(&drift).unwrap());
         }
     }
     let everybody = plan.entry.view_of(&plan.clients).unwrap();
@@ -427,7 +428,7 @@ fn without_a_bound(seed: u64, believed: Duration, until: Time) -> Done {
     let mut plan = Plan::new(catalogue::find("heartbeat").unwrap(), View::dense(1, 3));
     plan.network = Network::Exponential { mean: Time::DELAY };
     plan.timing = Timing { beat: Some(Duration::from_millis(10)), ..Timing::of(believed) };
-    plan.faults.crashes = vec!["2@50ms".parse().unwrap()];
+    plan.faults.crashes = vec![read("2@50ms").unwrap()];
     (plan.seed, plan.until) = (seed, until);
     run(plan)
 }

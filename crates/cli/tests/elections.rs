@@ -6,6 +6,7 @@ use conclave_core::{ProcessId, View};
 use conclave_observe::family::elections::ElectionPanel;
 use conclave_observe::{Time, Verdict, What};
 use conclave_workbench::experiment;
+use conclave_workbench::notation::read;
 use conclave_workbench::plan::{Done, Plan};
 
 /// A run of these ids, called by those at the start.
@@ -61,7 +62,7 @@ fn when_the_next_one_dies_after_its_answers_t_prime_runs_out_and_12_wins() {
     let mut plan = plan("bully", &SIX, &[6]);
     plan.faults.dead = vec![ProcessId(80)];
     // It has answered 6 at 1 ms and 12 at 2 ms; its own T runs until 3 ms.
-    plan.faults.crashes = vec!["32@2.5ms".parse().unwrap()];
+    plan.faults.crashes = vec![read("32@2.5ms").unwrap()];
     let done = run(plan);
     let (leader, messages) = elected(&done);
     assert_eq!((leader, messages.iter().sum::<u64>()), (12, 18));
@@ -75,7 +76,7 @@ fn the_bully_of_eight_takes_fifteen_and_the_largest_comes_back_with_seven_announ
     let mut plan = plan("bully", &EIGHT, &[4]);
     plan.faults.dead = vec![ProcessId(7)];
     assert_eq!(elected(&run(plan.clone())), (6, vec![6, 3, 6]));
-    plan.faults.returns = vec!["7@20ms".parse().unwrap()];
+    plan.faults.returns = vec![read("7@20ms").unwrap()];
     plan.until = plan.default_until();
     assert_eq!(elected(&run(plan)), (7, vec![6, 3, 6 + 7]));
 }
@@ -83,10 +84,10 @@ fn the_bully_of_eight_takes_fifteen_and_the_largest_comes_back_with_seven_announ
 #[test]
 fn three_candidates_that_split_the_others_are_followed_by_a_new_epoch() {
     let mut plan = plan("zookeeper", &[1, 2, 3, 4, 5, 6], &[1]);
-    plan.network = "uniform:1ms..5ms".parse().unwrap();
+    plan.network = read("uniform:1ms..5ms").unwrap();
     plan.timing.session = Some(std::time::Duration::from_millis(40));
     let pauses = ["1@1.5ms..95ms", "2@45ms..95ms", "3@90ms..95ms"];
-    plan.faults.pauses = pauses.map(|pause| pause.parse().unwrap()).to_vec();
+    plan.faults.pauses = pauses.map(|pause| read(pause).unwrap()).to_vec();
     plan.recording = conclave_sim::Recording::Everything;
     plan.until = plan.default_until();
     let done = run(plan);
@@ -159,7 +160,7 @@ fn the_bully_is_visibly_wrong_where_its_assumptions_do_not_hold() {
     assert!(violated(hasty).contains("took itself for the leader"));
     // An id reused by a new process, just as the next one announces itself.
     let mut reused = six();
-    reused.faults.replacements = vec!["80@2.5ms".parse().unwrap()];
+    reused.faults.replacements = vec![read("80@2.5ms").unwrap()];
     reused.until = reused.default_until();
     let reason = violated(reused);
     assert!(reason.contains("believes that 32 leads") && reason.contains("80 leads"), "{reason}");
@@ -173,7 +174,7 @@ fn the_bully_is_visibly_wrong_where_its_assumptions_do_not_hold() {
 #[test]
 fn a_crash_stalls_the_plain_ring() {
     let mut plan = plan("chang-roberts", &RING, &[3]);
-    plan.faults.crashes = vec!["5@1.5ms".parse().unwrap()];
+    plan.faults.crashes = vec![read("5@1.5ms").unwrap()];
     let done = run(plan);
     assert_eq!(done.outcome.report.verdict, Verdict::Stalled);
     assert!(conclave_workbench::sentence::reason(&done).contains("5 crashed at 1.5 ms"));
@@ -196,7 +197,7 @@ fn an_election_whose_end_breaks_a_promise_ends_the_run() {
 #[test]
 fn no_more_are_woken_at_once_than_there_are() {
     let plan = faulty("zookeeper", |plan| {
-        plan.faults.pauses = vec!["0@5ms..500ms".parse().unwrap()];
+        plan.faults.pauses = vec![read("0@5ms..500ms").unwrap()];
     });
     let herd = run(plan).outcome.report.bandwidth.herd();
     assert!((1..=5).contains(&herd), "{herd}");
@@ -212,7 +213,7 @@ fn faulty(algorithm: &str, change: impl Fn(&mut Plan)) -> Plan {
 }
 
 fn crashed(algorithm: &str, crash: &str) -> Plan {
-    faulty(algorithm, |plan| plan.faults.crashes = vec![crash.parse().unwrap()])
+    faulty(algorithm, |plan| plan.faults.crashes = vec![read(crash).unwrap()])
 }
 
 #[test]
@@ -275,12 +276,12 @@ fn who_comes_back_or_missed_the_word_and_learns_who_leads_has_held_no_election()
     };
     for name in ["chubby", "zookeeper"] {
         let back = faulty(name, |plan| {
-            plan.faults.crashes = vec!["2@4ms".parse().unwrap()];
-            plan.faults.replacements = vec!["2@9ms".parse().unwrap()];
+            plan.faults.crashes = vec![read("2@4ms").unwrap()];
+            plan.faults.replacements = vec![read("2@9ms").unwrap()];
         });
         assert_eq!(counts(back), (1, 1), "{name}");
         for seed in 1..=20 {
-            let mut lossy = faulty(name, |plan| plan.faults.loss = "0.1".parse().unwrap());
+            let mut lossy = faulty(name, |plan| plan.faults.loss = read("0.1").unwrap());
             (lossy.seed, lossy.until) = (seed, Time::delays(300));
             let (elections, terms) = counts(lossy);
             assert!(elections <= terms, "{name}, seed {seed}: {elections} of {terms}");

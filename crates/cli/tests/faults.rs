@@ -3,8 +3,10 @@
 use conclave_algorithms::catalogue::{self, Entry};
 use conclave_core::{ProcessId, View};
 use conclave_observe::{Time, Verdict};
-use conclave_sim::{ChannelOrder, FaultPlan, Network, Scenario, Workload};
+use conclave_sim::{ChannelOrder, FaultPlan, Network, Workload};
+use conclave_workbench::notation::read;
 use conclave_workbench::plan::{Done, Plan};
+use conclave_workbench::scenario::Scenario;
 
 fn plan(algorithm: &str, n: u32) -> Plan {
     Plan::new(catalogue::find(algorithm).unwrap(), View::dense(1, n))
@@ -68,7 +70,7 @@ fn a_pause_alone_delays_a_hand_over_and_breaks_nothing() {
         assert_eq!(report.verdict, Verdict::Ok);
         report.locks().unwrap().delays.sync.max().unwrap()
     };
-    let pauses = vec!["2@3ms..50ms".parse().unwrap()];
+    let pauses = vec![read("2@3ms..50ms").unwrap()];
     assert_eq!(longest(FaultPlan::default()), Time::delays(1));
     assert_eq!(longest(FaultPlan { pauses, ..FaultPlan::default() }), Time::delays(47));
 }
@@ -106,14 +108,14 @@ fn a_one_way_partition_alone_cuts_one_way() {
 #[test]
 fn loss_alone_stalls() {
     let mut plan = plan("ricart-agrawala", 5);
-    plan.faults.loss = "0.05".parse().unwrap();
+    plan.faults.loss = read("0.05").unwrap();
     assert_eq!(without_and_with(plan), (Verdict::Ok, Verdict::Stalled));
 }
 
 #[test]
 fn duplication_alone_lets_two_in_where_replies_are_counted() {
     let mut plan = plan("ricart-agrawala", 5);
-    plan.faults.duplicate = "0.2".parse().unwrap();
+    plan.faults.duplicate = read("0.2").unwrap();
     assert_eq!(without_and_with(plan), (Verdict::Ok, Verdict::Violated));
 }
 
@@ -143,9 +145,9 @@ fn patience_does_not_run_while_somebody_is_in_or_nobody_waits() {
     let mut long_hold = plan("central", 3);
     long_hold.hold = Time::delays(50_000);
     let mut long_think = plan("ricart-agrawala", 3);
-    long_think.workload = "think:100s".parse().unwrap();
+    long_think.workload = read("think:100s").unwrap();
     for mut plan in [long_hold, long_think] {
-        plan.faults.pauses = vec!["2@0ms..1ms".parse().unwrap()];
+        plan.faults.pauses = vec![read("2@0ms..1ms").unwrap()];
         assert_eq!(verdict(plan), Verdict::Ok);
     }
 }
@@ -153,7 +155,7 @@ fn patience_does_not_run_while_somebody_is_in_or_nobody_waits() {
 #[test]
 fn a_long_pause_is_named_as_the_reason() {
     let mut paused = plan("ricart-agrawala", 3);
-    paused.faults.pauses = vec!["2@10ms..5000ms".parse().unwrap()];
+    paused.faults.pauses = vec![read("2@10ms..5000ms").unwrap()];
     let done = run(paused);
     assert_eq!(done.outcome.report.verdict, Verdict::Stalled);
     assert!(reason(&done).ends_with("2 is paused since 10 ms"), "{}", reason(&done));
@@ -172,9 +174,9 @@ fn a_run_that_was_cut_off_is_not_explained() {
 #[test]
 fn a_fault_that_never_fires_is_told() {
     let mut late = plan("ricart-agrawala", 3);
-    late.faults.crashes = vec!["2@1000s".parse().unwrap()];
-    late.faults.partitions = vec!["1/2@2000s..3000s".parse().unwrap()];
-    late.faults.duplicate = "0.000000001".parse().unwrap();
+    late.faults.crashes = vec![read("2@1000s").unwrap()];
+    late.faults.partitions = vec![read("1/2@2000s..3000s").unwrap()];
+    late.faults.duplicate = read("0.000000001").unwrap();
     let done = run(late);
     assert_eq!(done.outcome.report.verdict, Verdict::Ok);
     assert_eq!(done.outcome.faults.len(), 3);
@@ -184,7 +186,7 @@ fn a_fault_that_never_fires_is_told() {
 #[test]
 fn a_deadlock_that_came_before_a_fault_is_not_the_faults() {
     let mut plan = plan("maekawa-plain", 3);
-    plan.faults.crashes = vec!["2@1000s".parse().unwrap()];
+    plan.faults.crashes = vec![read("2@1000s").unwrap()];
     assert_eq!(verdict(plan), Verdict::Deadlock);
 }
 

@@ -4,8 +4,9 @@ use conclave_algorithms::catalogue;
 use conclave_core::{ProcessId, View};
 use conclave_observe::family::locks::Seen;
 use conclave_observe::{Diagnosis, Root, Verdict, What};
-use conclave_sim::{Recording, Scenario, Workload};
+use conclave_sim::{Recording, Workload};
 use conclave_workbench::plan::{Done, Plan};
+use conclave_workbench::scenario::Scenario;
 
 fn run_scenario(algorithm: &str, text: &str) -> Done {
     let scenario: Scenario = text.parse().unwrap();

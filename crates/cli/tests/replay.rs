@@ -13,6 +13,7 @@ use conclave_sim::{
     ChannelOrder, Crash, Network, Pause, Probability, Recording, ReplayError, Return, Stream,
     Workload,
 };
+use conclave_workbench::notation::read;
 use conclave_workbench::plan::{Done, Plan};
 use conclave_workbench::recorded::{judge_again, plan_of_trace};
 
@@ -24,7 +25,7 @@ fn world(entry: &'static Entry, seed: u64) -> Plan {
     let n = 2 + u32::try_from(seed % 5).unwrap();
     let mut plan = Plan::new(entry, View::new((1..=n).rev().map(|id| ProcessId(7 * id))).unwrap());
     let networks = ["unit", "sync:3ms", "uniform:1ms..9ms", "exponential:2ms"];
-    plan.network = networks[usize::try_from(seed / 5 % 4).unwrap()].parse().unwrap();
+    plan.network = read(networks[usize::try_from(seed / 5 % 4).unwrap()]).unwrap();
     plan.timing = timing(entry, plan.network, one_in(2));
     if entry.needs.voting_sets && one_in(2) {
         plan.construction = Construction::Majority;
@@ -32,7 +33,7 @@ fn world(entry: &'static Entry, seed: u64) -> Plan {
     if one_in(4) {
         plan.order = ChannelOrder::Any;
     }
-    plan.workload = if one_in(2) { Workload::Contend } else { "think:9ms".parse().unwrap() };
+    plan.workload = if one_in(2) { Workload::Contend } else { read("think:9ms").unwrap() };
     let ids: Vec<ProcessId> = plan.clients.members().to_vec();
     if entry.is_of::<Locks>() && one_in(3) {
         plan.clocks = vec![(ids[0], Timestamp(40))];
@@ -42,7 +43,7 @@ fn world(entry: &'static Entry, seed: u64) -> Plan {
     }
     if entry.settings.contains(&Setting::Lease) {
         plan.asks_every = Some(Time(7_000_000));
-        plan.faults.drifts = vec![format!("{}=1.25", ids[0]).parse().unwrap()];
+        plan.faults.drifts = vec![read(&format!("{}=1.25", ids[0])).unwrap()];
     }
     let mut time = |limit: u64| Time(1 + stream.below(limit * 1_000_000));
     let (crash, pause, cut) = (time(40), time(40), time(40));
@@ -62,7 +63,7 @@ fn world(entry: &'static Entry, seed: u64) -> Plan {
     if seed % 4 == 2 {
         let mark = if seed % 8 == 2 { '/' } else { '>' };
         let text = format!("{}{mark}{}@{cut}ms..{}ms", ids[0], ids[1], cut + time(30));
-        plan.faults.partitions = vec![text.parse().unwrap()];
+        plan.faults.partitions = vec![read(&text).unwrap()];
     }
     if seed % 4 == 3 {
         plan.faults.loss = Probability::new(0.1).unwrap();

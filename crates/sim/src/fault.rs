@@ -1,17 +1,13 @@
 //! What goes wrong, and when.
 
-use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
-use core::str::FromStr;
 
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
-
-use crate::parse_duration;
 
 /// All faults of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -101,39 +97,9 @@ pub struct Rate {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Probability(f64);
 
-/// A text that is no fault.
+/// A fault that cannot happen: of a process that takes no part, or at a time when it makes no sense.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ParseFaultError {
-    /// Of a crash or a return.
-    #[error("`{0}` is not PROCESS@TIME, e.g. 3@40ms")]
-    Moment(String),
-    /// Of a pause.
-    #[error("`{0}` is not PROCESS@FROM..UNTIL with FROM before UNTIL, e.g. 2@10ms..30ms")]
-    Span(String),
-    /// Of a partition.
-    #[error(
-        "`{0}` is not SIDE/SIDE@FROM..UNTIL with FROM before UNTIL, e.g. 1,2/3,4,5@10ms..30ms (or 1,2>3,4 for one way)"
-    )]
-    Partition(String),
-    /// Of a partition.
-    #[error("`{text}`: process {process} is named twice; it can be on one side only")]
-    Twice {
-        /// The text.
-        text: String,
-        /// Who.
-        process: ProcessId,
-    },
-    /// Of a drift.
-    #[error("`{0}` is not PROCESS=RATE with a RATE from 0.001 to 1000, e.g. 2=1.3")]
-    Drift(String),
-    /// Of a loss or a duplication.
-    #[error("`{0}` is not a probability; write a number from 0 to 1, e.g. 0.05")]
-    Probability(String),
-}
-
-/// A fault of somebody who takes no part, or at a time when it makes no sense.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum UnknownProcess {
+pub enum FaultError {
     /// Nobody of that name.
     #[error("{fault}: there is no process {process}; the processes are {members}")]
     Unknown {
@@ -145,9 +111,7 @@ pub enum UnknownProcess {
         members: String,
     },
     /// A return of somebody who is not away.
-    #[error(
-        "{fault}: process {process} is not down at that time; crash it first, e.g. --crash {process}@1ms"
-    )]
+    #[error("{fault}: process {process} is not down at that time; let it crash first")]
     NotDown {
         /// Of what.
         fault: String,
@@ -163,7 +127,7 @@ pub enum UnknownProcess {
         second: Pause,
     },
     /// Two rates for one clock.
-    #[error("the clock of process {process} is given two rates; give it one --drift")]
+    #[error("the clock of process {process} is given two rates; give it one")]
     DriftsTwice {
         /// Whose.
         process: ProcessId,
@@ -193,20 +157,20 @@ impl FaultPlan {
     };
 
     /// Whether every fault is one of the view's, and can happen.
-    pub fn check(&self, view: &View) -> Result<(), UnknownProcess> {
+    pub fn check(&self, view: &View) -> Result<(), FaultError> {
         for (fault, processes) in self.named() {
             if let Some(&process) = processes.iter().find(|&&id| view.seat(id).is_none()) {
                 let members = ids_of(view);
-                return Err(UnknownProcess::Unknown { fault, process, members });
+                return Err(FaultError::Unknown { fault, process, members });
             }
         }
         if let Some(drift) = self.drifts.iter().find(|drift| view.seat(drift.process).is_none()) {
             let (fault, process) = (format!("drift {drift}"), drift.process);
-            return Err(UnknownProcess::Unknown { fault, process, members: ids_of(view) });
+            return Err(FaultError::Unknown { fault, process, members: ids_of(view) });
         }
         for (index, drift) in self.drifts.iter().enumerate() {
             if self.drifts[..index].iter().any(|other| other.process == drift.process) {
-                return Err(UnknownProcess::DriftsTwice { process: drift.process });
+                return Err(FaultError::DriftsTwice { process: drift.process });
             }
         }
         self.check_pauses()?;
@@ -214,13 +178,13 @@ impl FaultPlan {
     }
 
     /// A process is paused once at a time.
-    fn check_pauses(&self) -> Result<(), UnknownProcess> {
+    fn check_pauses(&self) -> Result<(), FaultError> {
         let mut pauses = self.pauses.clone();
         pauses.sort_by_key(|pause| (pause.process, pause.from));
         let overlap =
             |pair: &&[Pause]| pair[0].process == pair[1].process && pair[1].from < pair[0].until;
         match pauses.windows(2).find(overlap) {
-            Some(pair) => Err(UnknownProcess::PausesOverlap { first: pair[0], second: pair[1] }),
+            Some(pair) => Err(FaultError::PausesOverlap { first: pair[0], second: pair[1] }),
             None => Ok(()),
         }
     }
@@ -240,7 +204,7 @@ impl FaultPlan {
 
     /// Crashes and returns of one process must come by turns. At the same time it crashes first,
     /// because that is the order in which the world does them.
-    fn check_order(&self) -> Result<(), UnknownProcess> {
+    fn check_order(&self) -> Result<(), FaultError> {
         let dead = self.dead.iter().map(|&id| (id, Time::ZERO, true, format!("dead {id}")));
         let crashes =
             self.crashes.iter().map(|it| (it.process, it.at, true, format!("crash {it}")));
@@ -253,8 +217,8 @@ impl FaultPlan {
         let mut down = None;
         for (process, _, is_crash, fault) in turns {
             match (is_crash, down == Some(process)) {
-                (true, true) => return Err(UnknownProcess::AlreadyDown { fault, process }),
-                (false, false) => return Err(UnknownProcess::NotDown { fault, process }),
+                (true, true) => return Err(FaultError::AlreadyDown { fault, process }),
+                (false, false) => return Err(FaultError::NotDown { fault, process }),
                 (true, false) => down = Some(process),
                 (false, true) => down = None,
             }
@@ -295,6 +259,17 @@ impl Rate {
     /// As fast as time.
     pub const REAL: Self = Self { millionths: 1_000_000 };
 
+    /// A clock that runs `rate` times as fast as time; `None` if that is not from 0.001 to 1000.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is between a thousandth and a thousand"
+    )]
+    pub fn new(rate: f64) -> Option<Self> {
+        let is_sane = (0.001..=1000.0).contains(&rate);
+        is_sane.then(|| Self { millionths: libm::round(rate * 1e6) as u64 })
+    }
+
     /// What a clock of this rate shows at that time, in nanoseconds.
     #[inline]
     pub(crate) fn clock_at(self, now: Time) -> u64 {
@@ -334,7 +309,6 @@ impl Probability {
     }
 }
 
-/// Who takes part, in few words.
 /// The ids of a view in few words: `1 to 9`, or one by one where they do not follow each other.
 pub fn ids_of(view: &View) -> String {
     let members = view.members();
@@ -349,100 +323,6 @@ fn join(ids: &[ProcessId]) -> String {
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-fn moment(text: &str) -> Option<(ProcessId, Time)> {
-    let (process, at) = text.split_once('@')?;
-    Some((ProcessId(process.parse().ok()?), parse_duration(at).ok()?))
-}
-
-fn span(text: &str) -> Option<(Time, Time)> {
-    let (from, until) = text.split_once("..")?;
-    let (from, until) = (parse_duration(from).ok()?, parse_duration(until).ok()?);
-    (from < until).then_some((from, until))
-}
-
-impl FromStr for Crash {
-    type Err = ParseFaultError;
-
-    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
-        let (process, at) = moment(text).ok_or_else(|| ParseFaultError::Moment(text.to_owned()))?;
-        Ok(Self { process, at })
-    }
-}
-
-impl FromStr for Return {
-    type Err = ParseFaultError;
-
-    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
-        let (process, at) = moment(text).ok_or_else(|| ParseFaultError::Moment(text.to_owned()))?;
-        Ok(Self { process, at })
-    }
-}
-
-impl FromStr for Pause {
-    type Err = ParseFaultError;
-
-    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
-        let parse = || {
-            let (process, rest) = text.split_once('@')?;
-            let (from, until) = span(rest)?;
-            Some(Self { process: ProcessId(process.parse().ok()?), from, until })
-        };
-        parse().ok_or_else(|| ParseFaultError::Span(text.to_owned()))
-    }
-}
-
-impl FromStr for Partition {
-    type Err = ParseFaultError;
-
-    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
-        let side = |text: &str| -> Option<Vec<ProcessId>> {
-            text.split(',').map(|id| id.trim().parse().ok().map(ProcessId)).collect()
-        };
-        let parse = || {
-            let (sides, rest) = text.split_once('@')?;
-            let (from, until) = span(rest)?;
-            let one_way = sides.contains('>');
-            let (left, right) = sides.split_once(if one_way { '>' } else { '/' })?;
-            Some(Self { left: side(left)?, right: side(right)?, one_way, from, until })
-        };
-        let partition = parse().ok_or_else(|| ParseFaultError::Partition(text.to_owned()))?;
-        let mut named: Vec<_> = partition.left.iter().chain(&partition.right).copied().collect();
-        named.sort_unstable();
-        match named.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(ParseFaultError::Twice { text: text.to_owned(), process: pair[0] }),
-            None => Ok(partition),
-        }
-    }
-}
-
-impl FromStr for Rate {
-    type Err = ();
-
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is between a thousandth and a thousand"
-    )]
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let rate: f64 = text.parse().map_err(|_| ())?;
-        let is_sane = (0.001..=1000.0).contains(&rate);
-        if is_sane { Ok(Self { millionths: libm::round(rate * 1e6) as u64 }) } else { Err(()) }
-    }
-}
-
-impl FromStr for Drift {
-    type Err = ParseFaultError;
-
-    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
-        let parse = || {
-            let (process, rate) = text.split_once('=')?;
-            let process = ProcessId(process.parse().ok()?);
-            Some(Self { process, rate: rate.parse().ok()? })
-        };
-        parse().ok_or_else(|| ParseFaultError::Drift(text.to_owned()))
-    }
-}
-
 impl fmt::Display for Rate {
     #[allow(clippy::cast_precision_loss, reason = "it has few digits")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -453,15 +333,6 @@ impl fmt::Display for Rate {
 impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.process, self.rate)
-    }
-}
-
-impl FromStr for Probability {
-    type Err = ParseFaultError;
-
-    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
-        let number = text.parse().ok().and_then(Self::new);
-        number.ok_or_else(|| ParseFaultError::Probability(text.to_owned()))
     }
 }
 
@@ -501,44 +372,18 @@ impl fmt::Display for Probability {
 mod tests {
     use super::*;
 
-    fn same_when_read_again<T: FromStr + fmt::Display>(text: &str) -> bool {
-        text.parse::<T>().is_ok_and(|it| it.to_string() == text)
-    }
-
-    #[test]
-    fn what_is_shown_can_be_read_again() {
-        assert!(same_when_read_again::<Crash>("3@40ms"));
-        assert!(same_when_read_again::<Return>("3@90.5ms"));
-        assert!(same_when_read_again::<Pause>("2@10ms..30ms"));
-        assert!(same_when_read_again::<Partition>("1,2/3,4,5@10ms..30ms"));
-        assert!(same_when_read_again::<Partition>("1>2@0ms..1ms"));
-        assert!(same_when_read_again::<Probability>("0.05"));
-        assert!(same_when_read_again::<Drift>("2=1.3"));
-        assert!(same_when_read_again::<Drift>("7=0.95"));
-    }
-
-    #[test]
-    fn refuses_what_is_no_fault() {
-        for text in ["", "3", "3@", "@4ms", "x@4ms", "3@4ms..5ms", "-1@4ms"] {
-            assert!(text.parse::<Crash>().is_err(), "{text}");
-        }
-        for text in ["2@10ms", "2@30ms..10ms", "2@10ms..10ms"] {
-            assert!(text.parse::<Pause>().is_err(), "{text}");
-        }
-        for text in ["1/2", "1,2@1ms..2ms", "/2@1ms..2ms", "1,/2@1ms..2ms", "1,2/2,3@1ms..2ms"] {
-            assert!(text.parse::<Partition>().is_err(), "{text}");
-        }
-        for text in ["", "2", "2=", "=1.3", "2=0", "2=-1", "2=NaN", "2=1001"] {
-            assert!(text.parse::<Drift>().is_err(), "{text}");
-        }
-        for text in ["", "5%", "1.1", "-0.1", "NaN", "inf"] {
-            assert!(text.parse::<Probability>().is_err(), "{text}");
-        }
+    /// Whether processes can crash and return at these times.
+    fn plan(crashes: &[(u32, u64)], returns: &[(u32, u64)]) -> Result<(), FaultError> {
+        let moment = |&(process, at): &(u32, u64)| (ProcessId(process), Time::delays(at));
+        let crashes = crashes.iter().map(moment).map(|(process, at)| Crash { process, at });
+        let returns = returns.iter().map(moment).map(|(process, at)| Return { process, at });
+        let (crashes, returns) = (crashes.collect(), returns.collect());
+        FaultPlan { crashes, returns, ..FaultPlan::default() }.check(&View::dense(1, 3))
     }
 
     #[test]
     fn a_fault_of_a_stranger_says_who_there_is() {
-        let crashes = vec!["12@4ms".parse().unwrap()];
+        let crashes = vec![Crash { process: ProcessId(12), at: Time::delays(4) }];
         let plan = FaultPlan { crashes, ..FaultPlan::default() };
         let error = plan.check(&View::dense(1, 9)).unwrap_err().to_string();
         assert_eq!(error, "crash 12@4ms: there is no process 12; the processes are 1 to 9");
@@ -546,26 +391,16 @@ mod tests {
 
     #[test]
     fn crash_and_return_come_by_turns() {
-        let plan = |crashes: &[&str], returns: &[&str]| {
-            let crashes = crashes.iter().map(|text| text.parse().unwrap()).collect();
-            let returns = returns.iter().map(|text| text.parse().unwrap()).collect();
-            FaultPlan { crashes, returns, ..FaultPlan::default() }.check(&View::dense(1, 3))
-        };
-        assert_eq!(plan(&["1@5ms", "2@1ms", "1@20ms"], &["1@10ms"]), Ok(()));
-        assert!(plan(&["1@5ms"], &["1@4ms"]).is_err());
-        assert!(plan(&["1@5ms", "1@6ms"], &[]).is_err());
-        assert!(plan(&[], &["2@4ms"]).is_err());
+        assert_eq!(plan(&[(1, 5), (2, 1), (1, 20)], &[(1, 10)]), Ok(()));
+        assert!(plan(&[(1, 5)], &[(1, 4)]).is_err());
+        assert!(plan(&[(1, 5), (1, 6)], &[]).is_err());
+        assert!(plan(&[], &[(2, 4)]).is_err());
     }
 
     #[test]
     fn at_the_same_time_a_crash_comes_before_a_return() {
-        let plan = |crashes: &[&str], returns: &[&str]| {
-            let crashes = crashes.iter().map(|text| text.parse().unwrap()).collect();
-            let returns = returns.iter().map(|text| text.parse().unwrap()).collect();
-            FaultPlan { crashes, returns, ..FaultPlan::default() }.check(&View::dense(1, 3))
-        };
-        assert_eq!(plan(&["1@5ms"], &["1@5ms"]), Ok(()));
-        let error = plan(&["1@3ms", "1@9ms"], &["1@9ms"]).unwrap_err().to_string();
+        assert_eq!(plan(&[(1, 5)], &[(1, 5)]), Ok(()));
+        let error = plan(&[(1, 3), (1, 9)], &[(1, 9)]).unwrap_err().to_string();
         assert_eq!(
             error,
             "crash 1@9ms: process 1 is down already at that time; let it return first"
@@ -574,12 +409,17 @@ mod tests {
 
     #[test]
     fn a_process_is_paused_once_at_a_time() {
-        let plan = |pauses: &[&str]| {
-            let pauses = pauses.iter().map(|text| text.parse().unwrap()).collect();
+        let plan = |pauses: &[(u32, u64, u64)]| {
+            let pause = |&(process, from, until): &(u32, u64, u64)| Pause {
+                process: ProcessId(process),
+                from: Time::delays(from),
+                until: Time::delays(until),
+            };
+            let pauses = pauses.iter().map(pause).collect();
             FaultPlan { pauses, ..FaultPlan::default() }.check(&View::dense(1, 3))
         };
-        assert_eq!(plan(&["1@5ms..9ms", "2@6ms..7ms", "1@1ms..5ms"]), Ok(()));
-        assert!(plan(&["1@5ms..9ms", "1@1ms..6ms"]).is_err());
+        assert_eq!(plan(&[(1, 5, 9), (2, 6, 7), (1, 1, 5)]), Ok(()));
+        assert!(plan(&[(1, 5, 9), (1, 1, 6)]).is_err());
     }
 
     #[test]

@@ -11,7 +11,6 @@
 //! | `fault` | what goes wrong, and when |
 //! | `workload` | who asks for the lock, and when |
 //! | `election_application`, `detector_application` | the same for elections and detectors |
-//! | `scenario` | all of these in one text file |
 //! | `wire`, `calendar` | messages in flight, in the order of their arrival |
 //! | `agenda` | everything else that is to happen at some time |
 //! | `setup` | all that decides a run, and what comes of it |
@@ -27,14 +26,12 @@ extern crate alloc;
 mod agenda;
 mod calendar;
 mod detector_application;
-mod duration;
 mod election_application;
 mod fault;
 mod faults_under_way;
 mod intervention;
 mod network;
 mod replay;
-mod scenario;
 mod seed;
 mod setup;
 mod simulation;
@@ -44,19 +41,16 @@ mod workload;
 mod world;
 
 pub use detector_application::DetectorApplication;
-pub use duration::{ParseDurationError, parse_duration};
 pub use election_application::{Call, ElectionApplication};
 pub use fault::{
-    Crash, Drift, FaultPlan, ParseFaultError, Partition, Pause, Probability, Rate, Return,
-    UnknownProcess, ids_of,
+    Crash, Drift, FaultError, FaultPlan, Partition, Pause, Probability, Rate, Return, ids_of,
 };
-pub use intervention::{Act, Intervention, Letter, ParseInterventionError};
-pub use network::{Network, ParseNetworkError};
+pub use intervention::{Act, Intervention, Letter};
+pub use network::Network;
 pub use replay::{Clocks, Replay, ReplayError, replay};
-pub use scenario::{ParseScenarioError, Scenario, ScriptedRequest};
 pub use seed::Stream;
 pub use setup::{FiredFault, Limits, Outcome, Recording, Setup, Show};
 pub use simulation::{InFlight, Simulation};
 pub use wire::ChannelOrder;
-pub use workload::{Application, Desk, MutexApplication, ParseWorkloadError, Workload};
+pub use workload::{Application, Desk, MutexApplication, ScriptedRequest, Workload};
 pub use world::simulate;

@@ -1,18 +1,14 @@
 //! Who asks for what, and when.
 
-use alloc::borrow::ToOwned;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
-use core::str::FromStr;
 
 use conclave_core::mutex::{Command, Locks, Notice};
 use conclave_core::{Family, ProcessId, Seat, View};
 use conclave_observe::Time;
 
 use crate::seed::Stream;
-use crate::{ParseDurationError, ScriptedRequest, parse_duration};
 
 /// The application on top of a protocol of that family: it gives commands and hears notices.
 pub trait Application<F: Family> {
@@ -74,15 +70,15 @@ pub enum Workload {
     Script(Vec<ScriptedRequest>),
 }
 
-/// A text that names no workload.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ParseWorkloadError {
-    /// No such workload.
-    #[error("`{0}` is not a workload; choose one, contend or think:M, e.g. think:20ms")]
-    Unknown(String),
-    /// A time that is none.
-    #[error("workload think: {0}")]
-    Time(#[from] ParseDurationError),
+/// `request 80@3ms hold 2ms`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScriptedRequest {
+    /// Who.
+    pub process: ProcessId,
+    /// When; or as soon as its request before is over.
+    pub at: Time,
+    /// For how long it holds, if that differs from the others.
+    pub hold: Option<Time>,
 }
 
 /// The application of every mutual exclusion algorithm: it asks, holds, leaves.
@@ -256,19 +252,6 @@ impl Application<Locks> for MutexApplication {
     }
 }
 
-impl FromStr for Workload {
-    type Err = ParseWorkloadError;
-
-    fn from_str(text: &str) -> Result<Self, ParseWorkloadError> {
-        match text.split_once(':') {
-            None if text == "one" => Ok(Workload::One),
-            None if text == "contend" => Ok(Workload::Contend),
-            Some(("think", mean)) => Ok(Workload::Think { mean: parse_duration(mean)? }),
-            _ => Err(ParseWorkloadError::Unknown(text.to_owned())),
-        }
-    }
-}
-
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -276,23 +259,6 @@ impl fmt::Display for Workload {
             Workload::Contend => f.write_str("contend"),
             Workload::Think { mean } => write!(f, "think:{mean}ms"),
             Workload::Script(_) => f.write_str("scenario"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use alloc::string::ToString;
-
-    use super::*;
-
-    #[test]
-    fn what_is_shown_can_be_read_again_and_nonsense_is_refused() {
-        for text in ["one", "contend", "think:20ms"] {
-            assert_eq!(text.parse::<Workload>().unwrap().to_string(), text);
-        }
-        for text in ["", "all", "think", "think:", "one:1", "contend:2ms"] {
-            assert!(text.parse::<Workload>().is_err(), "{text}");
         }
     }
 }

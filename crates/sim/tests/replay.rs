@@ -10,7 +10,7 @@ use conclave_core::{
 use conclave_observe::family::locks::Seen;
 use conclave_observe::trace::{Header, Record, Trace};
 use conclave_observe::{Event, JudgeOrdering, MessageId, Time, What, family};
-use conclave_sim::{Clocks, Drift, Replay, ReplayError, replay};
+use conclave_sim::{Clocks, Drift, Rate, Replay, ReplayError, replay};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Silence {}
@@ -96,7 +96,8 @@ fn enters(fence: u64, clocks: Clocks<'_>) -> Result<(), ReplayError> {
 
 #[test]
 fn a_clock_shows_the_time_of_the_trace_at_its_own_rate() {
-    let drifts: [Drift; 1] = ["1=1.5".parse().unwrap()];
+    let rate = Rate::new(1.5).unwrap();
+    let drifts = [Drift { process: ProcessId(1), rate }];
     assert_eq!(enters(8, Clocks::Running(&[])), Ok(()));
     assert_eq!(enters(12, Clocks::Running(&drifts)), Ok(()));
     let told = enters(12, Clocks::Running(&[])).unwrap_err().to_string();
@@ -163,7 +164,8 @@ fn where_times_mean_something_nothing_comes_before_a_deadline_that_is_due() {
         assert_eq!(told, expected);
     }
     // The clock of a process counts: a slow one lets it be late.
-    let drifts: [Drift; 1] = ["1=0.5".parse().unwrap()];
+    let rate = Rate::new(0.5).unwrap();
+    let drifts = [Drift { process: ProcessId(1), rate }];
     assert_eq!(again::<Tenant>(&leases(7, 11), Clocks::Running(&drifts)), Ok(()));
 }
 

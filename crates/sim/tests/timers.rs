@@ -9,7 +9,9 @@ use conclave_core::{
 use conclave_observe::measure::Delays;
 use conclave_observe::trace::Record;
 use conclave_observe::{Report, Time, Verdict, What};
-use conclave_sim::{FaultPlan, Limits, MutexApplication, Recording, Setup, Workload, simulate};
+use conclave_sim::{
+    Crash, FaultPlan, Limits, MutexApplication, Pause, Recording, Return, Setup, Workload, simulate,
+};
 
 /// Enters when its timer runs out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -101,17 +103,22 @@ fn setting_a_timer_again_replaces_it_and_cancelling_ends_it() {
     assert_eq!(delays(&report).wait.max(), Some(Time::delays(5)));
 }
 
+/// Process 1 does nothing between these times, which are microseconds.
+fn pause(from: u64, until: u64) -> Pause {
+    Pause { process: ProcessId(1), from: Time(from * 1_000), until: Time(until * 1_000) }
+}
+
 #[test]
 fn a_paused_process_hears_its_timer_when_it_goes_on() {
-    let pauses = vec!["1@3ms..9ms".parse().unwrap()];
+    let pauses = vec![pause(3_000, 9_000)];
     let report = run(&FaultPlan { pauses, ..FaultPlan::default() }, 1);
     assert_eq!(delays(&report).wait.max(), Some(Time::delays(9)));
 }
 
 #[test]
 fn the_timers_of_a_crashed_process_are_lost_with_it() {
-    let crashes = vec!["1@3ms".parse().unwrap()];
-    let returns = vec!["1@4ms".parse().unwrap()];
+    let crashes = vec![Crash { process: ProcessId(1), at: Time::delays(3) }];
+    let returns = vec![Return { process: ProcessId(1), at: Time::delays(4) }];
     let report = run(&FaultPlan { crashes, returns, ..FaultPlan::default() }, 2);
     assert_eq!(delays(&report).entries(), 1, "one request died with it, the next is its own");
     assert_eq!(delays(&report).last_entry(), Time::delays(4 + 5));
@@ -178,9 +185,9 @@ impl Protocol for Tenant {
 }
 
 /// What the tenant takes in, in its order, if it is paused like that.
-fn taken_in(pause: &str) -> Vec<String> {
+fn taken_in(pause: Pause) -> Vec<String> {
     let view = View::dense(1, 2);
-    let pauses = vec![pause.parse().unwrap()];
+    let pauses = vec![pause];
     let faults = FaultPlan { pauses, ..FaultPlan::default() };
     let recording = Recording::Everything;
     let setup = Setup::<Tenant> { faults: &faults, recording, ..Setup::new(&view, &[(); 2]) };
@@ -198,7 +205,7 @@ fn taken_in(pause: &str) -> Vec<String> {
 #[test]
 fn a_process_that_was_paused_takes_due_deadlines_before_all_that_waited() {
     assert_eq!(
-        taken_in("1@3ms..9ms"),
+        taken_in(pause(3_000, 9_000)),
         ["FirstDeadline", "SecondDeadline", "Letter", "Reminder", "End"]
     );
 }
@@ -206,11 +213,11 @@ fn a_process_that_was_paused_takes_due_deadlines_before_all_that_waited() {
 #[test]
 fn a_deadline_that_falls_on_the_end_of_a_pause_comes_before_all_that_waited() {
     let expected = ["FirstDeadline", "Letter", "Reminder", "SecondDeadline", "End"];
-    assert_eq!(taken_in("1@3ms..5ms"), expected);
+    assert_eq!(taken_in(pause(3_000, 5_000)), expected);
 }
 
 #[test]
 fn a_deadline_that_is_not_due_yet_lets_what_waited_come_first() {
     let expected = ["Letter", "Reminder", "FirstDeadline", "SecondDeadline", "End"];
-    assert_eq!(taken_in("1@3ms..4500us"), expected);
+    assert_eq!(taken_in(pause(3_000, 4_500)), expected);
 }

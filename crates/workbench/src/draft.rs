@@ -16,9 +16,10 @@ use conclave_algorithms::catalogue::{self, Entry, SeatingError, Setting as Timer
 use conclave_algorithms::quorum::Construction;
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
-use conclave_sim::{FaultPlan, Scenario, UnknownProcess, Workload, ids_of};
+use conclave_sim::{FaultError, FaultPlan, Workload, ids_of};
 
 use crate::plan::Plan;
+use crate::scenario::Scenario;
 use crate::setting::{self, SETTINGS, Setting};
 
 /// What was said of a run. In which order does not matter: what was not said follows from what was.
@@ -126,7 +127,7 @@ impl Draft {
             let process = Some(intervention.act.process()).filter(|&id| view.seat(id).is_none());
             if let Some(process) = process {
                 let (fault, members) = (format!("intervene {intervention}"), ids_of(&view));
-                return Err(UnknownProcess::Unknown { fault, process, members }.into());
+                return Err(FaultError::Unknown { fault, process, members }.into());
             }
         }
         match scenario.stranger(&plan.clients) {

@@ -10,6 +10,8 @@
 //! | [`plan`] | a run: all that decides it, and carrying it out |
 //! | [`setting`] | the one table of what can be said of a run in a word and a value |
 //! | [`draft`] | what was said of a run, and the plan that follows from it |
+//! | [`notation`] | how times, networks, workloads and faults are written |
+//! | [`scenario`] | who takes part, who asks when and what goes wrong, in one text |
 //! | [`stepping`] | a run taken one event at a time, by whoever watches it |
 //! | [`account`] | what is told of a run: figures in words, and the same for programs |
 //! | [`sentence`] | what came of a run, in one sentence |
@@ -31,8 +33,10 @@ pub mod experiment;
 pub mod explain;
 pub mod family;
 pub mod figure;
+pub mod notation;
 pub mod plan;
 pub mod recorded;
+pub mod scenario;
 pub mod search;
 pub mod sentence;
 pub mod setting;

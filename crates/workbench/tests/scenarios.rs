@@ -4,9 +4,10 @@ use conclave_algorithms::catalogue::{ELECTIONS, Entry, MUTEXES};
 use conclave_core::clock::Timestamp;
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
-use conclave_sim::{Recording, Scenario};
+use conclave_sim::Recording;
 use conclave_workbench::draft::{Draft, DraftError};
 use conclave_workbench::plan::Plan;
+use conclave_workbench::scenario::Scenario;
 
 fn refusal(entry: &'static Entry, scenario: Scenario) -> Option<DraftError> {
     let mut draft = Draft::new(entry);

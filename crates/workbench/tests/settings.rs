@@ -2,9 +2,9 @@
 
 use conclave_algorithms::catalogue::{self, Entry, Setting as Timer};
 use conclave_core::{ProcessId, View};
-use conclave_sim::Scenario;
 use conclave_workbench::draft::Draft;
 use conclave_workbench::plan::Plan;
+use conclave_workbench::scenario::Scenario;
 use conclave_workbench::setting::{self, SETTINGS, Setting, Shape};
 
 /// A value of each setting that is not the usual one, and an algorithm that has use for it.

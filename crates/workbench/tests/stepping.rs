@@ -8,6 +8,7 @@ use conclave_observe::trace::{Record, json};
 use conclave_observe::{Ending, Verdict, What};
 use conclave_sim::{Act, ChannelOrder, Intervention, Letter, Network, Recording, Stream};
 use conclave_workbench::draft::Draft;
+use conclave_workbench::notation::read;
 use conclave_workbench::plan::{Done, Plan};
 use conclave_workbench::recorded::plan_of_trace;
 use conclave_workbench::sentence;
@@ -49,11 +50,11 @@ fn same(one: &Done, other: &Done) {
 #[test]
 fn a_run_that_is_stepped_by_hand_is_the_run_at_once() {
     for entry in catalogue::all() {
-        for network in [Network::Unit, "exponential:2ms".parse().unwrap()] {
+        for network in [Network::Unit, read("exponential:2ms").unwrap()] {
             let mut plan = plan(entry.name, 4);
             (plan.network, plan.seed) = (network, 3);
-            plan.faults.crashes = vec!["2@7ms".parse().unwrap()];
-            plan.faults.pauses = vec!["3@3ms..9ms".parse().unwrap()];
+            plan.faults.crashes = vec![read("2@7ms").unwrap()];
+            plan.faults.pauses = vec![read("3@3ms..9ms").unwrap()];
             plan.limits.events = 3_000;
             let mut steps = 0;
             let mut ending = None;
@@ -127,7 +128,7 @@ fn a_plan_with_what_was_done_gives_the_same_run_and_so_does_its_trace() {
     let mut kinds = BTreeSet::new();
     for (entry, seed) in catalogue::all().flat_map(|entry| (0..20).map(move |seed| (entry, seed))) {
         let mut plan = plan(entry.name, 4);
-        (plan.network, plan.seed) = ("uniform:1ms..2ms".parse().unwrap(), seed);
+        (plan.network, plan.seed) = (read("uniform:1ms..2ms").unwrap(), seed);
         plan.limits.events = 3_000;
         let mut done = Vec::new();
         let by_hand = plan.run_by_hand(&mut |run| {
@@ -172,7 +173,7 @@ fn others(done: &Done) -> Vec<Record> {
 #[test]
 fn a_crash_by_hand_is_the_crash_that_a_plan_could_have_had() {
     let mut planned = plan("ricart-agrawala", 3);
-    planned.faults.crashes = vec!["2@2.5ms".parse().unwrap()];
+    planned.faults.crashes = vec![read("2@2.5ms").unwrap()];
     let planned = run(planned);
     let is_before = |record: &&Record| record.event.what != What::Crashed;
     let before = planned.outcome.records.iter().take_while(is_before).count();
@@ -206,7 +207,7 @@ fn a_token_that_is_lost_is_missed_by_everybody() {
 fn only_where_channels_keep_no_order_a_message_overtakes_by_hand() {
     for order in [ChannelOrder::Fifo, ChannelOrder::Any] {
         let mut plan = plan("lamport", 2);
-        (plan.order, plan.network) = (order, "uniform:5ms..9ms".parse().unwrap());
+        (plan.order, plan.network) = (order, read("uniform:5ms..9ms").unwrap());
         let mut tried = 0;
         plan.run_by_hand(&mut |run| {
             for _ in 0..40 {

@@ -6,8 +6,8 @@ use conclave_core::View;
 use conclave_core::election::Election;
 use conclave_observe::Time;
 use conclave_sim::{
-    Call, ChannelOrder, Crash, ElectionApplication, FaultPlan, Limits, Network, Outcome, Partition,
-    Pause, Probability, Return, Setup, Stream, simulate,
+    Call, ChannelOrder, Crash, Drift, ElectionApplication, FaultPlan, Limits, Network, Outcome,
+    Partition, Pause, Probability, Rate, Return, Setup, Stream, simulate,
 };
 
 /// What the members know of time: the lease is 20 of these, and the session 30.
@@ -131,9 +131,9 @@ fn draw_faults(stream: &mut Stream, clients: &View, view: &View) -> FaultPlan {
         }
         if chance(stream, 50) {
             // At most 1.049 / 0.955, which is below 1.1.
-            let rate = 955 + stream.below(95);
-            let drift = format!("{process}={}.{:03}", rate / 1000, rate % 1000);
-            faults.drifts.push(drift.parse().unwrap());
+            let thousandths = u32::try_from(955 + stream.below(95)).unwrap();
+            let rate = Rate::new(f64::from(thousandths) / 1000.0).unwrap();
+            faults.drifts.push(Drift { process, rate });
         }
     }
     for _ in 0..stream.below(4) {

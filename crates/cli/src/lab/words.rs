@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use conclave_algorithms::quorum::Construction;
 use conclave_observe::Time;
-use conclave_sim::{Network, parse_duration};
+use conclave_sim::Network;
+use conclave_workbench::notation::{parse_time, read};
 use conclave_workbench::setting::{self, MEMBERS_MAX, SettingError};
 
 mod check;
@@ -132,10 +133,10 @@ pub struct DrawingArgs {
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Draw it from that time on
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "svg")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "svg")]
     pub svg_from: Option<Time>,
     /// Draw it up to that time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "svg")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "svg")]
     pub svg_to: Option<Time>,
 }
 
@@ -167,10 +168,10 @@ pub struct SweepArgs {
     pub n: u32,
     /// How long messages take, as in `conclave run`; give it again for another panel [default:
     /// sync:5ms and exponential:5ms]
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = read::<Network>)]
     pub network: Vec<Network>,
     /// D of heartbeat: the bounds to try [default: from 0.25 to 20 times that of the network]
-    #[arg(long, value_name = "TIME,TIME,...", value_delimiter = ',', value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME,TIME,...", value_delimiter = ',', value_parser = parse_time)]
     pub bounds: Vec<Time>,
     /// The thresholds of phi to try, each from 0.1 to 20
     #[arg(long, value_name = "PHI,PHI,...", value_delimiter = ',', default_values = ["0.5", "1", "2", "3", "5", "8", "12"], value_parser = setting::phi)]
@@ -179,10 +180,10 @@ pub struct SweepArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub runs: u32,
     /// T: the time from beat to beat
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     pub beat: Time,
     /// How long each run is; the crash comes in its second quarter
-    #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     pub until: Time,
     /// The number that decides everything random
     #[arg(long, default_value_t = 1)]

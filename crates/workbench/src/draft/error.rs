@@ -5,7 +5,7 @@ use alloc::string::String;
 use conclave_algorithms::catalogue::SeatingError;
 use conclave_core::ProcessId;
 use conclave_observe::Time;
-use conclave_sim::UnknownProcess;
+use conclave_sim::FaultError;
 
 use crate::setting::{SettingError, Unfit, option};
 
@@ -40,7 +40,7 @@ pub enum DraftError {
     Seating(#[from] SeatingError),
     /// What goes wrong cannot go wrong like that.
     #[error(transparent)]
-    Faults(#[from] UnknownProcess),
+    Faults(#[from] FaultError),
     /// Their beats do not fit into memory.
     #[error(
         "{name} of {n} processes sends N(N-1) beats at a time, which take gigabytes of memory; \

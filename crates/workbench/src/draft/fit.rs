@@ -3,9 +3,9 @@
 use conclave_algorithms::catalogue::{Entry, Setting};
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
-use conclave_sim::Scenario;
 
 use super::DraftError;
+use crate::scenario::Scenario;
 
 /// Whether a scenario says all that the algorithm needs, and nothing that it has no use for.
 pub fn check_scenario(entry: &'static Entry, scenario: &Scenario) -> Result<(), DraftError> {

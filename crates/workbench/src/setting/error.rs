@@ -5,9 +5,9 @@ use core::num::ParseIntError;
 
 use conclave_algorithms::quorum::UnknownConstruction;
 use conclave_core::DuplicateId;
-use conclave_sim::{
-    ParseDurationError, ParseFaultError, ParseInterventionError, ParseNetworkError,
-    ParseWorkloadError,
+
+use crate::notation::{
+    ParseFaultError, ParseInterventionError, ParseNetworkError, ParseTimeError, ParseWorkloadError,
 };
 
 use super::option;
@@ -17,7 +17,7 @@ use super::option;
 pub enum SettingError {
     /// No time.
     #[error(transparent)]
-    Time(#[from] ParseDurationError),
+    Time(#[from] ParseTimeError),
     /// A time that timers cannot be set to: a quarter of it must still be something.
     #[error("a time of at least 1us is needed here, e.g. 5ms")]
     TimeTooShort,

@@ -3,7 +3,6 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::str::FromStr;
 
 use conclave_algorithms::catalogue::Setting as Timer;
 use conclave_algorithms::quorum::Construction;
@@ -12,8 +11,10 @@ use conclave_core::{ProcessId, View};
 use conclave_observe::{JudgeOrdering, Time};
 use conclave_sim::{
     ChannelOrder, Crash, Drift, Intervention, Limits, Network, Partition, Pause, Probability,
-    Return, Workload, parse_duration,
+    Return, Workload,
 };
+
+use crate::notation::{Notation, parse_time};
 
 use super::access::{Many, One, Switch};
 use super::{Fits, Group, MEMBERS_MAX, Setting, SettingError, Shape, Spoken};
@@ -137,7 +138,7 @@ pub static SETTINGS: &[Setting] = &[
         fits: Fits::VotingSets,
         is_recorded: true,
         access: &One {
-            parse: read::<Construction>,
+            parse: construction,
             show: ToString::to_string,
             get: |plan| Some(plan.construction),
             set: |plan, construction| plan.construction = construction,
@@ -539,17 +540,21 @@ fn is_dense(plan: &Plan) -> bool {
     u32::try_from(plan.clients.len()).is_ok_and(|n| plan.clients == View::dense(1, n))
 }
 
-fn read<T: FromStr<Err: Into<SettingError>>>(text: &str) -> Result<T, SettingError> {
-    text.parse().map_err(Into::into)
+fn read<T: Notation<Error: Into<SettingError>>>(text: &str) -> Result<T, SettingError> {
+    T::read(text).map_err(Into::into)
+}
+
+fn construction(text: &str) -> Result<Construction, SettingError> {
+    Ok(text.parse()?)
 }
 
 fn duration(text: &str) -> Result<Time, SettingError> {
-    Ok(parse_duration(text)?)
+    Ok(parse_time(text)?)
 }
 
 /// Long enough that a quarter of it is still something.
 fn long_enough(text: &str) -> Result<Time, SettingError> {
-    match parse_duration(text)? {
+    match parse_time(text)? {
         time if time >= Time(1_000) => Ok(time),
         _ => Err(SettingError::TimeTooShort),
     }
@@ -588,7 +593,7 @@ pub fn id(text: &str) -> Result<ProcessId, SettingError> {
 fn call(text: &str) -> Result<(ProcessId, Time), SettingError> {
     match text.split_once('@') {
         Some((who, at)) => {
-            let at = parse_duration(at)?;
+            let at = parse_time(at)?;
             Ok((id(who)?, at))
         }
         None => Ok((id(text)?, Time::ZERO)),

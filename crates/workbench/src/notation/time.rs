@@ -10,12 +10,12 @@ use conclave_observe::Time;
 #[error(
     "`{0}` is not a time; write 40ms, 1.5ms, 300us, 20ns or 2s (a bare number is milliseconds, which are message delays in the unit network)"
 )]
-pub struct ParseDurationError(pub String);
+pub struct ParseTimeError(pub String);
 
 /// Reads `40ms`, `1.5ms`, `300us`, `20ns`, `2s`; a bare number is milliseconds, that is message
 /// delays in the unit network.
-pub fn parse_duration(text: &str) -> Result<Time, ParseDurationError> {
-    let wrong = || ParseDurationError(text.to_owned());
+pub fn parse_time(text: &str) -> Result<Time, ParseTimeError> {
+    let wrong = || ParseTimeError(text.to_owned());
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let nanoseconds_per_unit: u64 = match &text[digits.len()..] {
         "ns" => 1,
@@ -55,7 +55,7 @@ mod tests {
             ("7", 7_000_000),
             ("0", 0),
         ] {
-            assert_eq!(parse_duration(text), Ok(Time(nanoseconds)), "{text}");
+            assert_eq!(parse_time(text), Ok(Time(nanoseconds)), "{text}");
         }
     }
 
@@ -63,7 +63,7 @@ mod tests {
     fn refuses_what_is_no_time() {
         for text in ["", "ms", "-1ms", "1.ms", ".5ms", "1.5ns", "1h", "4 ms", "99999999999999999s"]
         {
-            assert!(parse_duration(text).is_err(), "{text}");
+            assert!(parse_time(text).is_err(), "{text}");
         }
     }
 }

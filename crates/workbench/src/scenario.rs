@@ -1,6 +1,6 @@
 //! A run written down: who takes part, who asks when, what goes wrong.
 //!
-//! One statement a line, in the words of the command line; `#` begins a comment:
+//! One statement a line, in the [notation](crate::notation) of settings; `#` begins a comment:
 //!
 //! ```text
 //! ids 3, 5, 6, 12, 32, 80      # or: n 6
@@ -31,10 +31,11 @@ use core::str::FromStr;
 use conclave_core::clock::Timestamp;
 use conclave_core::{DuplicateId, ProcessId, View};
 use conclave_observe::Time;
+use conclave_sim::{ChannelOrder, FaultPlan, Network, Probability, ScriptedRequest};
 
-use crate::{ChannelOrder, FaultPlan, Network, Probability, parse_duration};
+use crate::notation::{Notation, parse_time};
 
-/// A run written down. What it does not say is the command line's to say.
+/// A run written down. What it does not say is said by settings.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Scenario {
     /// Who takes part.
@@ -55,17 +56,6 @@ pub struct Scenario {
     pub calls: Vec<(ProcessId, Time)>,
     /// What goes wrong.
     pub faults: FaultPlan,
-}
-
-/// `request 80@3ms hold 2ms`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ScriptedRequest {
-    /// Who.
-    pub process: ProcessId,
-    /// When; or as soon as its request before is over.
-    pub at: Time,
-    /// For how long it holds, if that differs from the others.
-    pub hold: Option<Time>,
 }
 
 /// A text that is no scenario.
@@ -169,12 +159,12 @@ fn assign(place: &mut Probability, word: &str, value: Probability) -> Result<(),
     once(&mut said, word, value)
 }
 
-fn read<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: T::Err| error.to_string())
+fn read<T: Notation<Error: ToString>>(text: &str) -> Result<T, String> {
+    T::read(text).map_err(|error| error.to_string())
 }
 
 fn duration(text: &str) -> Result<Time, String> {
-    parse_duration(text).map_err(|error| error.to_string())
+    parse_time(text).map_err(|error| error.to_string())
 }
 
 fn process(text: &str) -> Result<ProcessId, String> {
