@@ -48,7 +48,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crates that must build without the standard library: no clock, socket, thread or hash map can be
 /// named there.
-const PURE: &[&str] = &[
+pub const PURE: &[&str] = &[
     "conclave-core",
     "conclave-algorithms",
     "conclave-observe",

@@ -8,6 +8,7 @@ mod check;
 mod interrupt;
 mod progress;
 mod run;
+mod spelling;
 mod sweep;
 mod table;
 mod trace;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 
 pub use check::{CHECKED, checked};
 pub use run::plan_of;
+pub use spelling::command;
 pub use words::Command;
 
 /// Does what was asked; an error is bad input, or something that cannot be written.

@@ -331,7 +331,7 @@ fn no_seed_breaks_an_election() {
     let jobs: Vec<(usize, &'static Entry)> = ELECTIONS.iter().copied().enumerate().collect();
     spread(&jobs, |&(number, entry), seed| {
         let plan = world(entry, seed);
-        let command = plan.command();
+        let command = lab::command(&plan);
         let seen = judge(&run(plan), &command);
         let sum = &mut sums.lock().unwrap()[number];
         sum.runs += seen.runs;
@@ -401,7 +401,7 @@ fn no_seed_lets_a_detector_err_where_there_is_a_bound() {
     let (noticed, exactly, messages) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     spread(DETECTORS, |entry, seed| {
         let plan = watched(entry, seed);
-        let (command, limit) = (plan.command(), in_time(entry, &plan.timing));
+        let (command, limit) = (lab::command(&plan), in_time(entry, &plan.timing));
         let done = run(plan);
         let report = &done.outcome.report;
         assert_eq!(report.verdict, Verdict::Ok, "repeat it with: {command}");
@@ -490,7 +490,7 @@ fn the_command_of_a_run_repeats_it() {
     for entry in both() {
         for seed in 0..12 {
             let plan = any_world(entry, seed);
-            let command = plan.command().replace('\'', "");
+            let command = lab::command(&plan).replace('\'', "");
             let Command::Lab(lab::Command::Run(args)) = Cli::parse_from(command.split(' ')).command
             else {
                 panic!("{command}");

@@ -201,7 +201,7 @@ fn a_trace_judged_again_has_the_same_measures() {
         let mut plan = Plan::new(entry, View::dense(1, 5));
         // Those that answer a crash get one.
         if entry.needs.synchrony || !entry.is_of::<Locks>() {
-            plan.faults.crashes = vec!["5@3ms".parse().unwrap()];
+            plan.faults.crashes = vec![conclave_workbench::notation::read("5@3ms").unwrap()];
             plan.until = plan.default_until();
         }
         plan.recording = Recording::Everything;

@@ -112,7 +112,8 @@ fn whatever_was_run_is_taken_again_without_a_difference() {
     for entry in catalogue::all() {
         for seed in 0..40 {
             let plan = world(entry, seed);
-            let command = format!("{} with seed {seed}: {}", entry.name, plan.command());
+            let command =
+                format!("{} with seed {seed}: {}", entry.name, conclave_cli::lab::command(&plan));
             let done = run(plan);
             let written = json::write(&done.trace());
             let trace = json::read(&written).unwrap_or_else(|error| panic!("{command}: {error}"));

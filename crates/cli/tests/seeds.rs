@@ -11,6 +11,7 @@ use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{ChannelOrder, Crash, Network, Recording, Stream, Workload};
+use conclave_workbench::notation::read;
 use conclave_workbench::plan::{Done, Plan};
 
 /// How many seeds of each algorithm.
@@ -59,7 +60,7 @@ fn world(entry: &'static Entry, seed: u64) -> Plan {
         let process = 1 + stream.below(n.into());
         let from = stream.below(20);
         let pause = format!("{process}@{from}ms..{}ms", from + 1 + stream.below(50));
-        plan.faults.pauses = vec![pause.parse().unwrap()];
+        plan.faults.pauses = vec![read(&pause).unwrap()];
     }
     plan.ordering = JudgeOrdering::Yes;
     plan.limits.patience = plan.default_patience();
@@ -98,7 +99,7 @@ fn no_seed_breaks_an_algorithm() {
             let entry = jobs[usize::try_from(job % jobs.len() as u64).unwrap()];
             let mut plan = world(entry, job / jobs.len() as u64);
             plan.check_invariants = true;
-            let (command, wanted) = (plan.command(), plan.entries);
+            let (command, wanted) = (conclave_cli::lab::command(&plan), plan.entries);
             let done = run(plan);
             let report = &done.outcome.report;
             assert_eq!(report.verdict, Verdict::Ok, "repeat it with: {command}");
@@ -206,7 +207,7 @@ fn seeds_that_once_failed_still_pass() {
             let mut plan = Plan::new(entry, View::dense(1, 3));
             plan.network = Network::Uniform { low: Time::delays(1), high: Time::delays(20) };
             (plan.entries, plan.seed) = (30, seed);
-            let command = plan.command();
+            let command = conclave_cli::lab::command(&plan);
             assert_eq!(run(plan).outcome.report.verdict, Verdict::Ok, "repeat it with: {command}");
         }
     }

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use conclave_observe::Time;
 use conclave_sim::Network;
-use conclave_workbench::sweep::{Point, Setting, Sweep};
+use conclave_workbench::sweep::{Point, Sweep, Tuning};
 use serde_json::Value;
 
 const SYNC: Network = Network::Sync { bound: Time::delays(5) };
@@ -29,9 +29,9 @@ fn sweep(network: Network) -> Vec<Point> {
 }
 
 fn heartbeat(points: &[Point]) -> Vec<(Time, &Point)> {
-    let bounds = points.iter().filter_map(|point| match point.setting {
-        Setting::Bound(bound) => Some((bound, point)),
-        Setting::Threshold(_) => None,
+    let bounds = points.iter().filter_map(|point| match point.tuning {
+        Tuning::Bound(bound) => Some((bound, point)),
+        Tuning::Threshold(_) => None,
     });
     bounds.collect()
 }

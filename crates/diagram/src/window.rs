@@ -73,7 +73,7 @@ impl Window {
             trace.records.iter().filter(|record| is_meant(record.event.at)).count()
         };
         let (before, after) = (count(&|at| at < self.from), count(&|at| at > self.to));
-        const HOW: &str = "choose with --svg-from/--svg-to";
+        const HOW: &str = "choose the times to draw";
         match self.choice {
             Choice::BeginningCut => {
                 Some(format!("first {before} of {total} events not drawn; {HOW}"))

@@ -29,7 +29,7 @@ pub struct Header {
     pub algorithm: String,
     /// The seed that decided everything.
     pub seed: u64,
-    /// The network, as it is written on the command line.
+    /// The network, as it is written: `uniform:1ms..9ms`.
     pub network: String,
     /// Who took part, by seat.
     pub members: Vec<ProcessId>,
@@ -39,7 +39,7 @@ pub struct Header {
     pub vocabulary: &'static Vocabulary,
     /// What the algorithm promises.
     pub promises: Promises,
-    /// What the processes were told beside who takes part, by the names of the command line's
+    /// What the processes were told beside who takes part, by the names of
     /// options: with these they can be started again. Only what is not as usual; an option without
     /// a value has an empty one.
     pub options: Vec<(String, String)>,

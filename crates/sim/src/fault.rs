@@ -97,7 +97,8 @@ pub struct Rate {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Probability(f64);
 
-/// A fault that cannot happen: of a process that takes no part, or at a time when it makes no sense.
+/// A fault that cannot happen: of a process that takes no part, or at a time when it makes no
+/// sense.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FaultError {
     /// Nobody of that name.

@@ -122,7 +122,7 @@ pub struct Outcome {
 /// A fault that was asked for, and how often it fired.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FiredFault {
-    /// As it is written on the command line.
+    /// As it is written: `crash 3@40ms`.
     pub label: String,
     /// Crashes, returns and pauses: whether it happened. Partitions, loss and duplication: how many
     /// messages it hit.

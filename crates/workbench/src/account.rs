@@ -40,6 +40,9 @@ fn of(done: &Done) -> &'static OfFamily {
     }
 }
 
+/// The settings that what is told may name, in backticks.
+pub const NAMED: [&str; 1] = ["ordering"];
+
 /// What was run, in a line: `bully, 5 processes, network unit, called by 1, seed 1`.
 pub fn head(done: &Done) -> String {
     let Done { plan, .. } = done;

@@ -31,7 +31,8 @@ use crate::setting::{self, SETTINGS, Setting};
 /// draft.say("dead", "5").unwrap();
 /// draft.say("n", "5").unwrap();
 /// let plan = draft.plan().unwrap();
-/// assert_eq!(plan.command(), "conclave run bully -n 5 --network unit --dead 5 --seed 1");
+/// let said: Vec<_> = plan.said().into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(said, ["n", "network", "dead", "seed"]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -141,7 +142,7 @@ impl Draft {
     /// Whether those who call an election take part, and are not dead from the start until then.
     fn check_callers(&self, plan: &Plan) -> Result<(), DraftError> {
         let is_option = self.said.contains_key("initiators");
-        let said_by = if is_option { setting::option("initiators") } else { "call".to_owned() };
+        let said_by = if is_option { "`initiators`" } else { "call" };
         let is_stranger = |call: &&(ProcessId, Time)| plan.clients.seat(call.0).is_none();
         if let Some(&(caller, _)) = plan.calls.iter().find(is_stranger) {
             return Err(DraftError::StrangeCaller { said_by, caller, ids: ids_of(&plan.clients) });

@@ -1,7 +1,6 @@
 //! A run, planned: any algorithm of the catalogue under any network, workload and faults.
 
 use alloc::borrow::ToOwned;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -99,7 +98,7 @@ const ORDERING_BY_DEFAULT_MAX: usize = 32;
 pub(crate) const EVENTS_MAX: u64 = 1_000_000_000;
 
 impl Plan {
-    /// The run that the command line does when it is told nothing but the algorithm and N.
+    /// The usual run of that algorithm with those who ask for it.
     pub fn new(entry: &'static Entry, clients: View) -> Self {
         let mut plan = Self {
             entry,
@@ -258,11 +257,11 @@ impl Plan {
         Ok(outcome.map(|outcome| Done { plan: self, view, outcome, replayed }))
     }
 
-    /// The command that does the same again; not for a scenario, which is a file of its own.
-    pub fn command(&self) -> String {
-        let words = SETTINGS.iter().flat_map(|setting| setting.words(self));
-        let words: Vec<String> = words.collect();
-        format!("conclave run {} {}", self.entry.name, words.join(" "))
+    /// All that has to be said to do the same again, in the order in which people expect it: the
+    /// name of a setting, and its value if it has one. Not for a scenario, which is a text of its
+    /// own.
+    pub fn said(&self) -> Vec<(&'static str, Option<String>)> {
+        SETTINGS.iter().flat_map(|setting| setting.said(self)).collect()
     }
 
     /// All that the processes are told beside who takes part and that is not as usual, by the names
@@ -314,7 +313,7 @@ impl Done {
         })
     }
 
-    /// The network, as it is written on the command line or in the trace.
+    /// The network, as it is written: `uniform:1ms..9ms`.
     pub fn network(&self) -> String {
         match &self.replayed {
             Some(header) => header.network.clone(),

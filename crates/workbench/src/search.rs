@@ -26,6 +26,7 @@ use conclave_sim::Network;
 
 use crate::family::{self, Playable};
 use crate::plan::Plan;
+use crate::setting::NamesSettings;
 
 /// How long a tick is, for what is told to timers: as long as a message takes in the unit network.
 pub const TICK: Duration = Duration::from_millis(1);
@@ -97,6 +98,12 @@ pub enum SearchError {
     },
 }
 
+impl NamesSettings for SearchError {
+    fn settings(&self) -> Vec<&'static str> {
+        Vec::from(["n", "symmetry"])
+    }
+}
+
 /// Why an algorithm cannot be searched like that, and what would be right.
 fn refused(name: &str, why: Refusal) -> String {
     match why {
@@ -106,14 +113,14 @@ fn refused(name: &str, why: Refusal) -> String {
             )
         }
         Refusal::Asymmetry(Asymmetry::Names) => format!(
-            "{name} goes by ids or seats: its processes are not interchangeable; leave --symmetry \
-             out"
+            "{name} goes by ids or seats: its processes are not interchangeable; leave \
+             `symmetry` out"
         ),
         Refusal::Asymmetry(Asymmetry::TooMany) => format!(
             "the names of more than {INTERCHANGEABLE_MAX} can be given in too many ways; choose a \
-             smaller -n, or leave --symmetry out"
+             smaller `n`, or leave `symmetry` out"
         ),
-        Refusal::Asymmetry(why) => format!("{name}: {why}; leave --symmetry out"),
+        Refusal::Asymmetry(why) => format!("{name}: {why}; leave `symmetry` out"),
     }
 }
 
@@ -252,7 +259,7 @@ impl SearchPlan {
         catalogue::visit(self.entry, &seating, visit)
     }
 
-    /// What the processes are told that is not as usual, in the words of the command line.
+    /// What the processes are told that is not as usual, by the names of the settings.
     pub fn settings(&self) -> Vec<(String, String)> {
         self.told().options()
     }
@@ -291,7 +298,7 @@ impl SearchPlan {
     }
 }
 
-/// How time passes, as it is written on the command line.
+/// How time passes, as it is written: `async`, `sync:2`.
 pub fn time_word(time: TimeModel) -> String {
     match time {
         TimeModel::Async => "async".into(),

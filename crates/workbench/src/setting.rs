@@ -2,19 +2,23 @@
 //!
 //! Whoever takes settings in or gives them out goes through [`SETTINGS`]: the options of the
 //! command line are made from it, the header of a trace is written and read by it, and "repeat it
-//! with" is spelt by it. So to add a setting is to add a row.
+//! with" says what it [says](Plan::said). So to add a setting is to add a row. Sweeps and tables of
+//! costs have tables of their own, made of the same rows.
 //!
 //! A row knows how its value is read and shown, where it is in a [`Plan`], what it is if nobody
-//! says it, and which algorithms have use for it. Names are without dashes; [`option`] adds them.
+//! says it, and which algorithms have use for it.
+//!
+//! How a setting is spelt where somebody types it is not known here: texts name it in backticks,
+//! ``leave `seed` out``, and [`NamesSettings`] says which ones, so that a front end can put its own
+//! spelling there.
 
-mod access;
+pub(crate) mod access;
 mod error;
 mod rows;
 
 pub use error::{SettingError, Unfit};
 pub use rows::{SETTINGS, id, members, phi};
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -28,9 +32,9 @@ use access::Access;
 /// The most processes of one run: more than that would take all memory.
 pub const MEMBERS_MAX: u32 = 100_000;
 
-/// One setting of a plan.
-pub struct Setting {
-    /// What it is called, without dashes.
+/// One setting of a plan, which is whatever `P` is.
+pub struct Setting<P: 'static = Plan> {
+    /// What it is called.
     pub name: &'static str,
     /// What it means, in a line for whoever has to choose a value.
     pub meaning: &'static str,
@@ -46,8 +50,8 @@ pub struct Setting {
     /// Whether its usual value follows from what other settings are.
     follows: bool,
     /// When it is said in the command that repeats a run.
-    spoken: Spoken,
-    access: &'static dyn Access,
+    spoken: Spoken<P>,
+    access: &'static dyn Access<P>,
 }
 
 /// How a setting is said. The word is what its value is called where it is explained.
@@ -100,13 +104,13 @@ pub enum Fits {
 }
 
 /// When a setting is said in the command that repeats a run.
-enum Spoken {
+enum Spoken<P> {
     /// If it is not as usual.
     IfUnusual,
     /// Always: readers want to see it.
     Always,
     /// If that is so.
-    When(fn(&Plan) -> bool),
+    When(fn(&P) -> bool),
 }
 
 /// The setting of that name.
@@ -119,45 +123,74 @@ pub fn of_timer(timer: Timer) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.fits == Fits::Timer(timer))
 }
 
-/// All times that an algorithm takes, as options of the command line.
-pub fn timers_of(entry: &Entry) -> Vec<String> {
+/// The names of the settings for all times that an algorithm takes.
+pub fn timers_of(entry: &Entry) -> Vec<&'static str> {
     let rows = entry.settings.iter().filter_map(|&timer| of_timer(timer));
-    rows.map(|row| option(row.name)).collect()
+    rows.map(|row| row.name).collect()
 }
 
-/// How the setting of that name is spelt on the command line. The only place that knows dashes.
-pub fn option(name: &str) -> String {
-    if name.len() == 1 { format!("-{name}") } else { format!("--{name}") }
+/// A plan that a table of settings says all of.
+pub trait Settable: Default + 'static {
+    /// Every setting of it.
+    const SETTINGS: &'static [Setting<Self>];
 }
 
-impl Setting {
+/// A text that may name settings, each in backticks.
+pub trait NamesSettings {
+    /// The settings that it may name.
+    fn settings(&self) -> Vec<&'static str>;
+}
+
+impl<P> Setting<P> {
+    /// A setting that every plan has use for, in no group.
+    pub(crate) const fn new(
+        name: &'static str,
+        meaning: &'static str,
+        shape: Shape,
+        access: &'static dyn Access<P>,
+    ) -> Self {
+        Self {
+            name,
+            meaning,
+            shape,
+            group: None,
+            fits: Fits::All,
+            is_recorded: false,
+            follows: false,
+            spoken: Spoken::IfUnusual,
+            access,
+        }
+    }
+
     /// Whether that can be one of its values.
     pub fn check(&self, text: &str) -> Result<(), SettingError> {
         self.access.check(text)
     }
 
     /// Sets it to these values: none for a switch, one for a single value.
-    pub fn set(&self, plan: &mut Plan, values: &[String]) -> Result<(), SettingError> {
+    pub fn set(&self, plan: &mut P, values: &[String]) -> Result<(), SettingError> {
         self.access.set(plan, values)
     }
 
     /// Its values in that plan, such that [`set`](Self::set) understands them.
-    pub fn values(&self, plan: &Plan) -> Vec<String> {
+    pub fn values(&self, plan: &P) -> Vec<String> {
         self.access.values(plan)
     }
 
     /// Whether it is in that plan what it is when nobody says it.
-    pub fn is_usual(&self, plan: &Plan) -> bool {
+    pub fn is_usual(&self, plan: &P) -> bool {
         self.access.is_usual(plan)
     }
 
     /// Makes it what follows from all other settings, if it follows from them.
-    pub fn settle(&self, plan: &mut Plan) {
+    pub fn settle(&self, plan: &mut P) {
         if self.follows {
             self.access.reset(plan);
         }
     }
+}
 
+impl Setting {
     /// Whether that algorithm has use for it; if not, one line says why.
     pub fn check_fit(&self, entry: &'static Entry) -> Result<(), Unfit> {
         let (name, setting) = (entry.name, self.name);
@@ -192,8 +225,9 @@ impl Setting {
         }
     }
 
-    /// Its words in the command that does the same again.
-    pub(crate) fn words(&self, plan: &Plan) -> Vec<String> {
+    /// What is said of it to do the same again: once for each time that it is said, with its value
+    /// if it has one.
+    pub(crate) fn said(&self, plan: &Plan) -> Vec<(&'static str, Option<String>)> {
         let is_said = match self.spoken {
             Spoken::IfUnusual => !self.is_usual(plan),
             Spoken::Always => true,
@@ -202,21 +236,14 @@ impl Setting {
         if !is_said || self.group.is_none() || self.check_fit(plan.entry).is_err() {
             return Vec::new();
         }
-        let option = option(self.name);
         match self.shape {
-            Shape::Switch => Vec::from([option]),
-            Shape::List(_) => Vec::from([format!("{option} {}", self.values(plan).join(","))]),
+            Shape::Switch => Vec::from([(self.name, None)]),
+            Shape::List(_) => Vec::from([(self.name, Some(self.values(plan).join(",")))]),
             Shape::One(_) | Shape::Again(_) | Shape::AgainList(_) => {
-                let values = self.values(plan).into_iter();
-                values.map(|value| format!("{option} {}", quoted(value))).collect()
+                self.values(plan).into_iter().map(|value| (self.name, Some(value))).collect()
             }
         }
     }
-}
-
-/// `'1>2@...'`, so that a shell does not take it for something else.
-fn quoted(value: String) -> String {
-    if value.contains(['>', ' ']) { format!("'{value}'") } else { value }
 }
 
 fn is_lock(entry: &Entry) -> bool {

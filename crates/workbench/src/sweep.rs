@@ -5,6 +5,7 @@
 //! can only choose how often.
 
 pub mod account;
+mod settings;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,6 +16,7 @@ use conclave_observe::Time;
 use conclave_sim::{Crash, Limits, Network, Stream};
 
 use crate::plan::Plan;
+use crate::setting::NamesSettings;
 
 /// What is measured.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,20 +41,20 @@ pub struct Sweep {
 
 /// What a detector is set to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Setting {
+pub enum Tuning {
     /// Heartbeat, with this D.
     Bound(Time),
     /// Phi, with this threshold in hundredths.
     Threshold(u32),
 }
 
-/// One detector with one setting in one network: what all its runs showed together.
+/// One detector with one tuning in one network: what all its runs showed together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
     /// In which network.
     pub network: Network,
     /// Of which detector.
-    pub setting: Setting,
+    pub tuning: Tuning,
     /// From a crash to a suspicion: the mean, in nanoseconds. `None` if nobody came to suspect.
     pub mean: Option<f64>,
     /// From a crash to a suspicion: the longest.
@@ -73,13 +75,13 @@ pub struct Point {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SweepError {
     /// Nobody beats.
-    #[error("--beat must be above 0, e.g. 10ms")]
+    #[error("`beat` must be above 0, e.g. 10ms")]
     NoBeat,
     /// A bound of nothing.
-    #[error("--bounds: a bound must be above 0, e.g. 5ms")]
+    #[error("`bounds`: a bound must be above 0, e.g. 5ms")]
     NoBound,
     /// Too few beats in each run.
-    #[error("--for {until}ms is too short for beats of {beat}ms; choose at least {least}ms")]
+    #[error("`for` {until}ms is too short for beats of {beat}ms; choose at least {least}ms")]
     TooShort {
         /// How long each run is.
         until: Time,
@@ -90,12 +92,38 @@ pub enum SweepError {
     },
 }
 
+impl NamesSettings for SweepError {
+    fn settings(&self) -> Vec<&'static str> {
+        match self {
+            Self::NoBeat => vec!["beat"],
+            Self::NoBound => vec!["bounds"],
+            Self::TooShort { .. } => vec!["for"],
+        }
+    }
+}
+
+impl Default for Sweep {
+    fn default() -> Self {
+        let five = Time::delays(5);
+        Self {
+            n: 5,
+            networks: vec![Network::Sync { bound: five }, Network::Exponential { mean: five }],
+            bounds: Vec::new(),
+            thresholds: vec![50, 100, 200, 300, 500, 800, 1_200],
+            runs: 40,
+            beat: Time::delays(10),
+            until: Time::delays(1_000),
+            seed: 1,
+        }
+    }
+}
+
 /// What heartbeat believes, in quarters of what the network's bound is.
 const QUARTERS: [u64; 10] = [1, 2, 4, 6, 8, 12, 20, 32, 52, 80];
 /// A run has so many beats at least: a crash needs one before it and some after it.
 const BEATS_MIN: u64 = 8;
 
-impl Setting {
+impl Tuning {
     /// The detector's name in the catalogue.
     pub fn detector(self) -> &'static str {
         match self {
@@ -139,8 +167,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// What is tried in that network, each detector's settings in their order.
-    pub fn settings(&self, network: Network) -> Vec<Setting> {
+    /// What is tried in that network, each detector's tunings in their order.
+    pub fn tunings(&self, network: Network) -> Vec<Tuning> {
         let typical = network.typical();
         let mut bounds = self.bounds.clone();
         if bounds.is_empty() {
@@ -151,13 +179,13 @@ impl Sweep {
         bounds.dedup();
         thresholds.sort_unstable();
         thresholds.dedup();
-        let bounds = bounds.into_iter().map(Setting::Bound);
-        bounds.chain(thresholds.into_iter().map(Setting::Threshold)).collect()
+        let bounds = bounds.into_iter().map(Tuning::Bound);
+        bounds.chain(thresholds.into_iter().map(Tuning::Threshold)).collect()
     }
 
     /// How many points there are.
     pub fn len(&self) -> usize {
-        self.networks.iter().map(|&network| self.settings(network).len()).sum()
+        self.networks.iter().map(|&network| self.tunings(network).len()).sum()
     }
 
     /// Whether there are none.
@@ -169,19 +197,19 @@ impl Sweep {
     pub fn measure(&self, progress: &mut dyn FnMut(usize)) -> Result<Vec<Point>, SeatingError> {
         let mut points = Vec::new();
         for &network in &self.networks {
-            for setting in self.settings(network) {
-                points.push(self.point(network, setting)?);
+            for tuning in self.tunings(network) {
+                points.push(self.point(network, tuning)?);
                 progress(points.len());
             }
         }
         Ok(points)
     }
 
-    fn point(&self, network: Network, setting: Setting) -> Result<Point, SeatingError> {
-        let entry = catalogue::find(setting.detector())?;
+    fn point(&self, network: Network, tuning: Tuning) -> Result<Point, SeatingError> {
+        let entry = catalogue::find(tuning.detector())?;
         let mut point = Point {
             network,
-            setting,
+            tuning,
             mean: None,
             max: None,
             wrong: 0,
@@ -195,7 +223,7 @@ impl Sweep {
             let mut plan = Plan::new(entry, View::dense(1, self.n));
             let crash = self.crash(run);
             plan.network = network;
-            plan.timing = setting.timing(self.beat);
+            plan.timing = tuning.timing(self.beat);
             plan.faults.crashes = vec![crash];
             plan.until = self.until;
             plan.limits.patience = Limits::NONE.patience;

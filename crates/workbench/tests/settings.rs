@@ -2,10 +2,13 @@
 
 use conclave_algorithms::catalogue::{self, Entry, Setting as Timer};
 use conclave_core::{ProcessId, View};
+use conclave_observe::Time;
 use conclave_workbench::draft::Draft;
 use conclave_workbench::plan::Plan;
 use conclave_workbench::scenario::Scenario;
-use conclave_workbench::setting::{self, SETTINGS, Setting, Shape};
+use conclave_workbench::setting::{self, SETTINGS, Settable, Setting, Shape};
+use conclave_workbench::sweep::Sweep;
+use conclave_workbench::table::TablePlan;
 
 /// A value of each setting that is not the usual one, and an algorithm that has use for it.
 const UNUSUAL: &[(&str, &str, &[&str])] = &[
@@ -88,9 +91,9 @@ fn no_setting_is_left_untested() {
 fn the_order_of_grants_is_judged_if_it_is_asked_for() {
     let mut draft = Draft::named("lamport").unwrap();
     draft.say("n", "40").unwrap();
-    assert!(!draft.plan().unwrap().command().contains("--ordering"));
+    assert!(!draft.plan().unwrap().said().contains(&("ordering", None)));
     draft.say("ordering", "").unwrap();
-    assert!(draft.plan().unwrap().command().contains("--ordering"));
+    assert!(draft.plan().unwrap().said().contains(&("ordering", None)));
 }
 
 #[test]
@@ -150,11 +153,11 @@ fn what_nobody_said_follows_from_what_was_said_and_from_nothing_else() {
 fn a_scenario_and_a_setting_do_not_say_the_same() {
     let scenario: Scenario = "n 3\nhold 2ms\nloss 0.1\nrequest 2@0ms".parse().unwrap();
     for (name, value, says) in [
-        ("n", "3", "leave -n or --ids out"),
-        ("ids", "3", "leave -n or --ids out"),
-        ("hold", "2ms", "leave --hold out"),
-        ("loss", "0.1", "leave --loss out"),
-        ("entries", "3", "leave --entries out"),
+        ("n", "3", "leave `n` or `ids` out"),
+        ("ids", "3", "leave `n` or `ids` out"),
+        ("hold", "2ms", "leave `hold` out"),
+        ("loss", "0.1", "leave `loss` out"),
+        ("entries", "3", "leave `entries` out"),
     ] {
         let mut draft = Draft::named("lamport").unwrap();
         draft.play(scenario.clone());
@@ -183,5 +186,46 @@ fn what_is_no_setting_or_no_value_is_refused() {
     assert!(error.starts_with("`soon` is not a time"), "{error}");
     draft.say("beat", "3ms").unwrap();
     let error = draft.plan().unwrap_err().to_string();
-    assert_eq!(error, "lamport has no use for --beat; it takes no timers");
+    assert_eq!(error, "lamport has no use for `beat`; it takes no timers");
+}
+
+/// Says of each setting what its meaning calls the default; gives back how many could be said.
+fn check_defaults<P: Settable>() -> usize {
+    let mut checked = 0;
+    for setting in P::SETTINGS {
+        let said = setting.meaning.split("[default: ").nth(1);
+        let Some(said) = said.map(|it| it.trim_end_matches(']')) else { continue };
+        let between = if matches!(setting.shape, Shape::List(_)) { "," } else { " and " };
+        let values: Vec<String> = said.split(between).map(str::to_owned).collect();
+        if values.iter().all(|value| setting.check(value).is_ok()) {
+            let mut plan = P::default();
+            setting.set(&mut plan, &values).unwrap();
+            assert!(setting.is_usual(&plan), "{}: {said} is not the default", setting.name);
+            checked += 1;
+        }
+    }
+    checked
+}
+
+#[test]
+fn the_defaults_that_are_told_are_those_that_hold() {
+    assert_eq!(check_defaults::<Sweep>(), 7, "all but the bounds, which follow the network");
+    assert_eq!(check_defaults::<TablePlan>(), 3);
+}
+
+#[test]
+fn what_a_sweep_or_a_table_shows_of_itself_can_be_said_again() {
+    let networks = ["unit", "uniform:1ms..2ms"].map(str::to_owned);
+    let mut sweep = Sweep::default();
+    let network = Sweep::SETTINGS.iter().find(|it| it.name == "network").unwrap();
+    network.set(&mut sweep, &networks).unwrap();
+    sweep.bounds = vec![Time::delays(3)];
+    let mut again = Sweep::default();
+    for setting in Sweep::SETTINGS {
+        let values = setting.values(&sweep);
+        if !values.is_empty() {
+            setting.set(&mut again, &values).unwrap();
+        }
+    }
+    assert_eq!(again, sweep);
 }

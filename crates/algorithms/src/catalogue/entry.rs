@@ -14,7 +14,7 @@ use crate::quorum::{Construction, VotingSets, VotingSetsError};
 /// An algorithm, or a variant of one.
 #[derive(Debug)]
 pub struct Entry {
-    /// What it is called on the command line.
+    /// What it is called where it is chosen, e.g. `ricart-agrawala`.
     pub name: &'static str,
     /// What it is called by people.
     pub title: &'static str,

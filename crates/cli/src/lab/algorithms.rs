@@ -11,6 +11,7 @@ use conclave_core::mutex::{LIVENESS, Locks, ORDERING};
 use conclave_workbench::setting::timers_of;
 use serde_json::{Value, json};
 
+use crate::lab::spelling::option;
 use crate::lab::words::AlgorithmsArgs;
 use crate::output;
 
@@ -31,7 +32,7 @@ fn print(out: &mut impl Write) -> std::io::Result<()> {
         writeln!(out, "    needs     {}", needs(entry))?;
         writeln!(out, "    messages  {}", kinds(entry))?;
         if !entry.settings.is_empty() {
-            writeln!(out, "    options   {}", timers_of(entry).join(", "))?;
+            writeln!(out, "    options   {}", options(entry).join(", "))?;
         }
         writeln!(out, "    costs     {}", costs(entry))?;
         writeln!(out, "    crash     {}", entry.crash)?;
@@ -39,6 +40,11 @@ fn print(out: &mut impl Write) -> std::io::Result<()> {
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// The options for what its timers are set to.
+fn options(entry: &Entry) -> Vec<String> {
+    timers_of(entry).into_iter().map(option).collect()
 }
 
 fn promises(entry: &Entry) -> String {
@@ -122,7 +128,7 @@ fn as_json(entry: &Entry) -> Value {
         "summary": entry.summary,
         "citation": entry.citation,
         "promises": promises_json(entry),
-        "options": timers_of(entry),
+        "options": options(entry),
         "needs": {
             "coordinator": entry.needs.coordinator,
             "voting_sets": entry.needs.voting_sets,

@@ -26,6 +26,7 @@ use conclave_workbench::unit::grouped;
 use crate::exit;
 use crate::lab::interrupt::{self, is_interrupted};
 use crate::lab::progress::Progress;
+use crate::lab::spelling::{refused, spelt};
 use crate::lab::words::{CheckArgs, DrawingArgs, Format};
 use crate::output;
 
@@ -115,7 +116,7 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
         unfair: args.unfair.iter().copied().map(Into::into).collect(),
         max_states: args.max_states,
     };
-    let mut plan = draft.plan(entry)?;
+    let mut plan = draft.plan(entry).map_err(refused)?;
     spend(&mut plan, args);
     Ok(plan)
 }
@@ -147,7 +148,7 @@ fn watch(progress: &Progress, max_time: Duration) -> impl FnMut(&Far) -> Control
 /// Searches, and says how far it is.
 fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Duration)> {
     let progress = Progress::endless();
-    let searched = plan.run(&mut watch(&progress, max_time))?;
+    let searched = plan.run(&mut watch(&progress, max_time)).map_err(refused)?;
     Ok((searched, progress.elapsed()))
 }
 
@@ -174,12 +175,13 @@ fn limit_word(limit: Limit) -> &'static str {
 
 /// What is said of one search, by column of [`CHECKED`].
 pub fn checked(plan: &SearchPlan, searched: &Searched, took: Duration) -> [String; 11] {
-    account::fields_of(plan, searched, took, limit_word)
+    let fields = account::fields_of(plan, searched, took, limit_word);
+    fields.map(|field| spelt(&field, account::NAMED))
 }
 
 /// Why the verdict is what it is, in a sentence.
 fn reason(plan: &SearchPlan, searched: &Searched) -> String {
-    account::reason(plan, searched, limit_word)
+    spelt(&account::reason(plan, searched, limit_word), account::NAMED)
 }
 
 fn code(verdict: &Verdict) -> u8 {

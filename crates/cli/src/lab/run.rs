@@ -18,6 +18,7 @@ use conclave_workbench::sentence::reason;
 
 use crate::exit;
 use crate::lab::progress::Progress;
+use crate::lab::spelling::{self, quoted, refused, spelt};
 use crate::lab::words::RunArgs;
 use crate::output;
 
@@ -82,13 +83,13 @@ fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
 pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     let mut draft = Draft::named(args.algorithm.as_deref().unwrap_or_default())?;
     for (name, value) in &args.settings.said {
-        draft.say(name, value)?;
+        draft.say(name, value).map_err(refused)?;
     }
     if let Some(path) = &args.settings.scenario {
         let scenario = output::read_file(path)?.parse();
         draft.play(scenario.with_context(|| path.display().to_string())?);
     }
-    let mut plan = draft.plan()?;
+    let mut plan = draft.plan().map_err(refused)?;
     if args.explain || args.trace.is_some() || args.drawing.svg.is_some() {
         plan.recording = Recording::Everything;
     }
@@ -106,7 +107,7 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
     }
     line("verdict", format!("{style}{verdict}{style:#}: {}", reason(done)))?;
     for (name, text) in account::lines(done) {
-        line(name, text)?;
+        line(name, spelt(&text, account::NAMED))?;
     }
     if stats {
         for text in account::by_process(done) {
@@ -123,14 +124,9 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
 /// the one that was given.
 fn command(done: &Done) -> String {
     if done.replayed.is_none() && !matches!(done.plan.workload, Workload::Script(_)) {
-        return done.plan.command();
+        return spelling::command(&done.plan);
     }
     let words = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned());
-    let words = words.map(|it| if is_plain(&it) { it } else { format!("'{it}'") });
-    format!("conclave {}", words.collect::<Vec<_>>().join(" "))
-}
-
-/// Whether a shell leaves the word as it is.
-fn is_plain(word: &str) -> bool {
-    word.chars().all(|c| c.is_alphanumeric() || "-_./,:@=+".contains(c))
+    let words: Vec<_> = words.map(|word| quoted(&word)).collect();
+    format!("conclave {}", words.join(" "))
 }

@@ -6,20 +6,19 @@ use std::process::ExitCode;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 use conclave_diagram::plot::plot;
-use conclave_observe::Time;
-use conclave_sim::Network;
 use conclave_workbench::sweep::account::{
-    self, EXPLANATION, conditions, in_network, kind, milliseconds, rate, setting,
+    self, EXPLANATION, conditions, in_network, kind, milliseconds, rate, tuning,
 };
 use conclave_workbench::sweep::{Point, Sweep};
 
 use crate::lab::progress::Progress;
+use crate::lab::spelling::refused;
 use crate::lab::words::SweepArgs;
 use crate::output;
 
 pub fn execute(args: &SweepArgs) -> anyhow::Result<ExitCode> {
-    let sweep = sweep_of(args);
-    sweep.check()?;
+    let sweep = args.settings.plan()?;
+    sweep.check().map_err(refused)?;
     // Better to be told before a long sweep than after it.
     if let Some(path) = &args.svg {
         output::check_writable(path)?;
@@ -36,29 +35,6 @@ pub fn execute(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         output::write_file(path, |file| file.write_all(picture.as_bytes()))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn sweep_of(args: &SweepArgs) -> Sweep {
-    let five = Time::delays(5);
-    let mut networks: Vec<Network> = Vec::new();
-    for &network in &args.network {
-        if !networks.contains(&network) {
-            networks.push(network);
-        }
-    }
-    if networks.is_empty() {
-        networks = vec![Network::Sync { bound: five }, Network::Exponential { mean: five }];
-    }
-    Sweep {
-        n: args.n,
-        networks,
-        bounds: args.bounds.clone(),
-        thresholds: args.thresholds.clone(),
-        runs: args.runs,
-        beat: args.beat,
-        until: args.until,
-        seed: args.seed,
-    }
 }
 
 /// A time with few digits; a dash where there is none.
@@ -85,8 +61,8 @@ fn print(sweep: &Sweep, points: &[Point], out: &mut impl Write) -> std::io::Resu
         ]);
         for point in in_network(points, network) {
             table.add_row([
-                point.setting.detector().into(),
-                setting(point.setting),
+                point.tuning.detector().into(),
+                tuning(point.tuning),
                 show(point.mean),
                 show(point.max.map(|max| max.0 as f64)),
                 rate(point),

@@ -3,44 +3,33 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::bail;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use conclave_algorithms::catalogue::{ELECTIONS, MUTEXES};
-use conclave_algorithms::quorum::Construction;
 use conclave_observe::Verdict;
 use conclave_workbench::sentence::counted;
-use conclave_workbench::table::{self, Row, fields, heads, legend, measure, rows};
+use conclave_workbench::table::{self, Row, TableKind, TablePlan, fields, heads, legend, rows};
 
 use crate::exit;
 use crate::lab::progress::Progress;
-use crate::lab::words::{Format, Kind, TableArgs};
+use crate::lab::spelling::refused;
+use crate::lab::words::{Format, TableArgs};
 use crate::output;
 
 pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
-    if args.kind == Kind::Election && args.voting_sets.is_some() {
-        bail!("no election uses voting sets; leave --voting-sets out, or choose --kind mutex");
-    }
-    let construction = args.voting_sets.unwrap_or(Construction::Grid);
-    let mut sizes = args.n.clone();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let entries = match args.kind {
-        Kind::Mutex => MUTEXES,
-        Kind::Election => ELECTIONS,
-    };
-    let explanation = explanation(args.kind);
-    let progress = Progress::new((entries.len() * sizes.len()) as u64, "experiments");
-    let measured = measure(entries, &sizes, construction, &mut |done| progress.set(done))?;
+    let plan = args.settings.plan()?;
+    plan.check().map_err(refused)?;
+    let TablePlan { kind: TableKind { explanation, .. }, sizes, .. } = &plan;
+    let progress = Progress::new(plan.experiments(), "experiments");
+    let measured = plan.measure(&mut |done| progress.set(done))?;
     drop(progress);
     let rows: Vec<Row> =
         measured.iter().flat_map(|(entry, figures)| rows(entry, figures)).collect();
     output::say(|out| match (args.json, args.format) {
         (true, _) => writeln!(out, "{:#}", table::as_json(&measured)),
-        (_, Format::Text) => print_text(&rows, &sizes, explanation, out),
-        (_, Format::Markdown) => print_markdown(&rows, &sizes, explanation, out),
-        (_, Format::Latex) => print_latex(&rows, &sizes, explanation, out),
-        (_, Format::Csv) => print_csv(&rows, &sizes, out),
+        (_, Format::Text) => print_text(&rows, sizes, explanation, out),
+        (_, Format::Markdown) => print_markdown(&rows, sizes, explanation, out),
+        (_, Format::Latex) => print_latex(&rows, sizes, explanation, out),
+        (_, Format::Csv) => print_csv(&rows, sizes, out),
     })?;
     let figures = measured.iter().flat_map(|(_, figures)| figures);
     let wrong = figures.filter(|figure| !figure.holds()).count();
@@ -51,13 +40,6 @@ pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
         return Ok(exit::exit_code(Verdict::Violated));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn explanation(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Mutex => table::EXPLANATION,
-        Kind::Election => table::EXPLANATION_OF_ELECTIONS,
-    }
 }
 
 fn print_text(

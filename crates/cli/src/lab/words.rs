@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use conclave_algorithms::quorum::Construction;
 use conclave_observe::Time;
-use conclave_sim::Network;
-use conclave_workbench::notation::{parse_time, read};
+use conclave_workbench::notation::parse_time;
 use conclave_workbench::setting::{self, MEMBERS_MAX, SettingError};
+use conclave_workbench::sweep::Sweep;
+use conclave_workbench::table::TablePlan;
 
 mod check;
 mod settings;
 
 pub use check::{CheckArgs, Unfair};
-pub use settings::{CheckSettings, RunSettings, Said};
+pub use settings::{CheckSettings, RunSettings, Said, SettingsOf};
 
 /// The commands of the lab.
 #[derive(Debug, Subcommand)]
@@ -143,15 +144,9 @@ pub struct DrawingArgs {
 /// `conclave table`
 #[derive(Debug, Args)]
 pub struct TableArgs {
-    /// Of which kind
-    #[arg(long, value_enum, default_value_t = Kind::Mutex)]
-    pub kind: Kind,
-    /// For how many processes
-    #[arg(short, value_name = "N,N,...", value_delimiter = ',', default_values_t = [4, 9, 13, 25, 49, 100], value_parser = table_members)]
-    pub n: Vec<u32>,
-    /// How voting sets are made: grid, plane, majority or all [default: grid]
-    #[arg(long, value_name = "NAME")]
-    pub voting_sets: Option<Construction>,
+    /// What is measured
+    #[command(flatten)]
+    pub settings: SettingsOf<TablePlan>,
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub format: Format,
@@ -163,46 +158,15 @@ pub struct TableArgs {
 /// `conclave sweep`
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// How many processes take part
-    #[arg(short, value_name = "N", default_value_t = 5, value_parser = sweep_members)]
-    pub n: u32,
-    /// How long messages take, as in `conclave run`; give it again for another panel [default:
-    /// sync:5ms and exponential:5ms]
-    #[arg(long, value_name = "MODEL", value_parser = read::<Network>)]
-    pub network: Vec<Network>,
-    /// D of heartbeat: the bounds to try [default: from 0.25 to 20 times that of the network]
-    #[arg(long, value_name = "TIME,TIME,...", value_delimiter = ',', value_parser = parse_time)]
-    pub bounds: Vec<Time>,
-    /// The thresholds of phi to try, each from 0.1 to 20
-    #[arg(long, value_name = "PHI,PHI,...", value_delimiter = ',', default_values = ["0.5", "1", "2", "3", "5", "8", "12"], value_parser = setting::phi)]
-    pub thresholds: Vec<u32>,
-    /// How many runs for each point
-    #[arg(long, value_name = "COUNT", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub runs: u32,
-    /// T: the time from beat to beat
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
-    pub beat: Time,
-    /// How long each run is; the crash comes in its second quarter
-    #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = parse_time)]
-    pub until: Time,
-    /// The number that decides everything random
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// What is measured
+    #[command(flatten)]
+    pub settings: SettingsOf<Sweep>,
     /// Plot it
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// For programs
     #[arg(long)]
     pub json: bool,
-}
-
-/// Kinds of algorithms.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Kind {
-    /// Mutual exclusion
-    Mutex,
-    /// Election
-    Election,
 }
 
 /// How to write a table.
@@ -247,12 +211,4 @@ pub struct TraceArgs {
 
 fn voters(text: &str) -> Result<u32, SettingError> {
     setting::members(text, 1, MEMBERS_MAX)
-}
-
-fn table_members(text: &str) -> Result<u32, SettingError> {
-    setting::members(text, 2, 1_000)
-}
-
-fn sweep_members(text: &str) -> Result<u32, SettingError> {
-    setting::members(text, 2, 100)
 }

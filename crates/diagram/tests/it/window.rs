@@ -38,8 +38,7 @@ fn of_a_run_that_does_not_fit_the_end_is_drawn_and_the_picture_says_what_is_miss
     let before = trace.records.iter().filter(|record| record.event.at < scene.window.0).count();
     let total = trace.records.len();
     assert!(before > 0);
-    let missing =
-        format!("first {before} of {total} events not drawn; choose with --svg-from/--svg-to");
+    let missing = format!("first {before} of {total} events not drawn; choose the times to draw");
     assert_eq!(notices(&scene), [missing]);
 }
 

@@ -26,7 +26,7 @@
 //! `"after":{"state":{"role":"Idle"},"timers":[{"timer":"Lease","due":5000000}]}` is one of them.
 //!
 //! Three more fields of the first line are rarely there. `options` has what the processes were
-//! told beside who takes part, in the words of the command line, so that the run can be taken
+//! told beside who takes part, by the names of settings, so that the run can be taken
 //! again: `"options":[["bound","5ms"],["skip-dead",""]]`. `repeats_from` is the index of a record,
 //! counted from 0: the records from there to the last are one turn of a loop that goes on for
 //! ever. If it is the number of all records, nothing more has to happen, though it could.

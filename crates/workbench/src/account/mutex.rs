@@ -149,7 +149,7 @@ fn liveness(locks: &LockPanel, view: &View) -> String {
 
 fn ordering(locks: &LockPanel) -> String {
     match locks.overtakings() {
-        None => "not judged; ask for it with --ordering".into(),
+        None => "not judged; ask for it with `ordering`".into(),
         Some(0) => "kept: no grant passed a request that had happened before".into(),
         Some(count) => {
             let grants = counted(count, "grant", "grants");

@@ -1,13 +1,15 @@
 //! Why no plan can be made of what was said.
 
+use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::SeatingError;
 use conclave_core::ProcessId;
 use conclave_observe::Time;
 use conclave_sim::FaultError;
 
-use crate::setting::{SettingError, Unfit, option};
+use crate::setting::{NamesSettings, SettingError, Unfit};
 
 /// No plan can be made of what was said: one line says why, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -29,7 +31,7 @@ pub enum DraftError {
     /// Both a scenario and a setting say it.
     #[error(
         "the scenario says that already; leave {} out, or take it out of the file",
-        if *name == "n" || *name == "ids" { "-n or --ids".into() } else { option(name) }
+        if *name == "n" || *name == "ids" { "`n` or `ids`".into() } else { format!("`{name}`") }
     )]
     SaidTwice {
         /// Which setting.
@@ -79,7 +81,7 @@ pub enum DraftError {
     #[error("{said_by}: there is no process {caller}; ids are {ids}")]
     StrangeCaller {
         /// Where that was said.
-        said_by: String,
+        said_by: &'static str,
         /// Who.
         caller: ProcessId,
         /// Who takes part.
@@ -89,7 +91,7 @@ pub enum DraftError {
     #[error("{said_by}: process {caller} is not back at {at}ms; let it call later")]
     CallerNotBack {
         /// Where that was said.
-        said_by: String,
+        said_by: &'static str,
         /// Who.
         caller: ProcessId,
         /// When.
@@ -99,7 +101,7 @@ pub enum DraftError {
     #[error("{said_by}: process {caller} is dead from the start; let another call the election")]
     DeadCaller {
         /// Where that was said.
-        said_by: String,
+        said_by: &'static str,
         /// Who.
         caller: ProcessId,
     },
@@ -129,4 +131,17 @@ pub enum DraftError {
     /// In a scenario nobody calls.
     #[error("nobody calls an election; add a line like: call 3@0ms")]
     NobodyCalls,
+}
+
+impl NamesSettings for DraftError {
+    fn settings(&self) -> Vec<&'static str> {
+        match self {
+            Self::Unfit(unfit) => unfit.settings(),
+            Self::SaidTwice { name } => Vec::from(["n", "ids", *name]),
+            Self::StrangeCaller { .. } | Self::CallerNotBack { .. } | Self::DeadCaller { .. } => {
+                Vec::from(["initiators"])
+            }
+            _ => Vec::new(),
+        }
+    }
 }

@@ -41,6 +41,9 @@ pub fn word(verdict: &Verdict) -> &'static str {
     }
 }
 
+/// The settings that [`reason`] may name, in backticks.
+pub const NAMED: [&str; 4] = ["safety", "terms", "timeouts", "crashes"];
+
 /// Why the verdict is what it is, in a sentence. `ended_by` says what a limit is called where it
 /// was set.
 pub fn reason(
@@ -91,7 +94,7 @@ pub fn reason(
             };
             let is_endless = plan.entry.is_of::<Elections>() && plan.entry.promises.keeps(TERMS);
             let hint = match is_endless && plan.is_complete() {
-                true => "; it goes on for ever, so try --safety --terms 3 --timeouts 2",
+                true => "; it goes on for ever, so try `safety` with `terms` 3 and `timeouts` 2",
                 false => "",
             };
             format!("{what} ended the search {unseen}: nothing is proved{hint}")
@@ -104,12 +107,12 @@ fn what_to_allow(plan: &SearchPlan, missing: &[Premise]) -> &'static str {
     let is_detector = plan.entry.is_of::<Detectors>();
     match missing {
         [Premise::Served, ..] if is_detector => {
-            "let somebody die with --crashes, or ask for no more than --safety"
+            "let somebody die with `crashes`, or ask for no more than `safety`"
         }
         [Premise::TwoWait, ..] => "let more ask, or ask more often",
-        [Premise::LastTerm] => "raise --timeouts, or lower --terms",
+        [Premise::LastTerm] => "raise `timeouts`, or lower `terms`",
         _ if plan.is_complete() => "let more ask, or more faults happen",
-        _ => "let more faults happen, or raise --terms and --timeouts",
+        _ => "let more faults happen, or raise `terms` and `timeouts`",
     }
 }
 

@@ -13,7 +13,7 @@ use conclave_core::{DuplicateId, ProcessId, View};
 
 use super::SearchPlan;
 use crate::draft::{DraftError, check_voters};
-use crate::setting::{self, Group, SettingError, Unfit};
+use crate::setting::{self, Group, NamesSettings, SettingError, Unfit};
 
 /// What was said of a search. What was not follows from what the algorithm needs.
 #[derive(Clone, Debug, Default)]
@@ -78,35 +78,55 @@ pub enum SearchDraftError {
     #[error(transparent)]
     Voters(#[from] DraftError),
     /// Nobody asks a detector.
-    #[error("nobody asks a detector for anything; leave --{0} out")]
+    #[error("nobody asks a detector for anything; leave `{0}` out")]
     NothingToAsk(&'static str),
     /// Somebody asks who takes no part.
-    #[error("process {0} does not take part; --askers are some of those who do")]
+    #[error("process {0} does not take part; `askers` are some of those who do")]
     Stranger(ProcessId),
     /// Somebody is named twice.
-    #[error("process {0} is named twice; --askers names each once")]
+    #[error("process {0} is named twice; `askers` names each once")]
     AskerTwice(ProcessId),
     /// Nobody dies.
-    #[error("nobody dies who could lose anything; give --crashes 1 with --crash-loses")]
+    #[error("nobody dies who could lose anything; give `crashes` 1 with `crash-loses`")]
     NobodyLoses,
     /// More come back than die.
-    #[error("only the dead can come back; give as many --crashes as --returns")]
+    #[error("only the dead can come back; give as many `crashes` as `returns`")]
     NobodyReturns,
     /// There are no terms.
-    #[error("{0} has no terms; leave --terms out, or choose chubby or zookeeper")]
+    #[error("{0} has no terms; leave `terms` out, or choose chubby or zookeeper")]
     NoTerms(&'static str),
     /// States could not be told apart.
-    #[error("a search can tell {STATES_MAX} states apart; give --max-states up to that")]
+    #[error("a search can tell {STATES_MAX} states apart; give `max-states` up to that")]
     TooManyStates,
     /// Nobody sets timers that could be left alone.
-    #[error("{0} sets no timers; leave --unfair timers out")]
+    #[error("{0} sets no timers; leave `unfair` timers out")]
     NoTimers(&'static str),
     /// Nobody leaves.
-    #[error("{0} is no lock, and nobody leaves; leave --unfair leaves out")]
+    #[error("{0} is no lock, and nobody leaves; leave `unfair` leaves out")]
     NobodyLeaves(&'static str),
     /// Time is not counted.
-    #[error("there are no ticks in async; leave --unfair ticks out, or choose --time sync:1")]
+    #[error("there are no ticks in async; leave `unfair` ticks out, or choose `time` sync:1")]
     NoTicks,
+}
+
+impl NamesSettings for SearchDraftError {
+    fn settings(&self) -> Vec<&'static str> {
+        match self {
+            Self::Unfit(unfit) => unfit.settings(),
+            Self::NothingToAsk(setting) => Vec::from([*setting]),
+            Self::Stranger(_) | Self::AskerTwice(_) => Vec::from(["askers"]),
+            Self::NobodyLoses => Vec::from(["crashes", "crash-loses"]),
+            Self::NobodyReturns => Vec::from(["crashes", "returns"]),
+            Self::NoTerms(_) => Vec::from(["terms"]),
+            Self::TooManyStates => Vec::from(["max-states"]),
+            Self::NoTimers(_) | Self::NobodyLeaves(_) | Self::NoTicks => {
+                Vec::from(["unfair", "time"])
+            }
+            Self::Setting(_) | Self::Seating(_) | Self::DuplicateId(_) | Self::Voters(_) => {
+                Vec::new()
+            }
+        }
+    }
 }
 
 impl SearchDraft {

@@ -1,6 +1,8 @@
 //! What is wrong with a setting, and what would be right.
 
+use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::num::ParseIntError;
 
 use conclave_algorithms::quorum::UnknownConstruction;
@@ -10,7 +12,7 @@ use crate::notation::{
     ParseFaultError, ParseInterventionError, ParseNetworkError, ParseTimeError, ParseWorkloadError,
 };
 
-use super::option;
+use super::NamesSettings;
 
 /// A text that is no value of its setting.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -40,8 +42,11 @@ pub enum SettingError {
     #[error(transparent)]
     Number(#[from] ParseIntError),
     /// A number outside of its range.
-    #[error("{0} is not in 1..{max}", max = u64::MAX)]
-    NotCounted(u64),
+    #[error("a number from 1 to {max} is needed here")]
+    Count {
+        /// The most.
+        max: u64,
+    },
     /// No number of processes.
     #[error("a number of processes is from {min} to {max}")]
     Members {
@@ -68,6 +73,9 @@ pub enum SettingError {
     /// No process that could hold the lock.
     #[error("it is a process, e.g. 3")]
     Holder,
+    /// No kind of algorithms.
+    #[error("`{}` is not a kind that is measured; choose mutex or election", .0.escape_debug())]
+    Kind(String),
     /// A value of what has none.
     #[error("it is there or not, and has no value")]
     Switch,
@@ -80,7 +88,7 @@ pub enum SettingError {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unfit {
     /// It is about locks.
-    #[error("{name} is not a mutual exclusion algorithm; leave {} out", option(setting))]
+    #[error("{name} is not a mutual exclusion algorithm; leave `{setting}` out")]
     NoLock {
         /// The algorithm.
         name: &'static str,
@@ -88,7 +96,7 @@ pub enum Unfit {
         setting: &'static str,
     },
     /// It is about elections.
-    #[error("{name} elects nobody; leave {} out, or choose e.g. bully", option(setting))]
+    #[error("{name} elects nobody; leave `{setting}` out, or choose e.g. bully")]
     NoElection {
         /// The algorithm.
         name: &'static str,
@@ -96,7 +104,7 @@ pub enum Unfit {
         setting: &'static str,
     },
     /// It is about the value that leaders keep.
-    #[error("the leaders of {name} keep no value; leave {} out, or choose chubby", option(setting))]
+    #[error("the leaders of {name} keep no value; leave `{setting}` out, or choose chubby")]
     NoValue {
         /// The algorithm.
         name: &'static str,
@@ -104,11 +112,7 @@ pub enum Unfit {
         setting: &'static str,
     },
     /// It is about what has no end of its own.
-    #[error(
-        "{name} runs until all have entered; leave {} out, or give {}",
-        option(setting),
-        option("max-time")
-    )]
+    #[error("{name} runs until all have entered; leave `{setting}` out, or give `max-time`")]
     HasEnd {
         /// The algorithm.
         name: &'static str,
@@ -116,7 +120,7 @@ pub enum Unfit {
         setting: &'static str,
     },
     /// It is about voting sets.
-    #[error("{name} uses no voting sets; leave {} out, or choose maekawa", option(setting))]
+    #[error("{name} uses no voting sets; leave `{setting}` out, or choose maekawa")]
     NoVotingSets {
         /// The algorithm.
         name: &'static str,
@@ -124,17 +128,33 @@ pub enum Unfit {
         setting: &'static str,
     },
     /// It is about a timer that the algorithm does not set.
-    #[error("{name} has no use for {}; it takes {}", option(setting), takes_or_none(takes))]
+    #[error("{name} has no use for `{setting}`; it takes {}", takes_or_none(takes))]
     NoTimer {
         /// The algorithm.
         name: &'static str,
         /// What was said of it.
         setting: &'static str,
         /// What it takes.
-        takes: alloc::vec::Vec<String>,
+        takes: Vec<&'static str>,
     },
 }
 
-fn takes_or_none(takes: &[String]) -> String {
-    if takes.is_empty() { "no timers".into() } else { takes.join(", ") }
+fn takes_or_none(takes: &[&str]) -> String {
+    let named: Vec<String> = takes.iter().map(|name| format!("`{name}`")).collect();
+    if named.is_empty() { "no timers".into() } else { named.join(", ") }
+}
+
+impl NamesSettings for Unfit {
+    fn settings(&self) -> Vec<&'static str> {
+        match self {
+            Self::NoLock { setting, .. }
+            | Self::NoElection { setting, .. }
+            | Self::NoValue { setting, .. }
+            | Self::NoVotingSets { setting, .. } => Vec::from([*setting]),
+            Self::HasEnd { setting, .. } => Vec::from([*setting, "max-time"]),
+            Self::NoTimer { setting, takes, .. } => {
+                takes.iter().copied().chain([*setting]).collect()
+            }
+        }
+    }
 }

@@ -16,9 +16,13 @@ use conclave_sim::{
 
 use crate::notation::{Notation, parse_time};
 
-use super::access::{Many, One, Switch};
+use super::access;
 use super::{Fits, Group, MEMBERS_MAX, Setting, SettingError, Shape, Spoken};
 use crate::plan::{EVENTS_MAX, Plan};
+
+type Switch = access::Switch<Plan>;
+type One<T> = access::One<Plan, T>;
+type Many<T> = access::Many<Plan, T>;
 
 /// A row with what most rows have in common.
 const ROW: Setting = Setting {
@@ -190,7 +194,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "entries",
-        meaning: "How many entries in all [default: 4 for each process, 1 with --workload one]",
+        meaning: "How many entries in all [default: 4 for each process, 1 if each asks alone]",
         shape: Shape::One("COUNT"),
         fits: Fits::Locks,
         follows: true,
@@ -566,7 +570,7 @@ fn time(time: &Time) -> String {
 
 fn count(text: &str) -> Result<u64, SettingError> {
     match text.parse()? {
-        0 => Err(SettingError::NotCounted(0)),
+        0 => Err(SettingError::Count { max: u64::MAX }),
         count => Ok(count),
     }
 }

@@ -10,7 +10,7 @@ use conclave_observe::Time;
 use conclave_sim::Network;
 use serde_json::{Value as Json, json};
 
-use super::{Point, Setting, Sweep};
+use super::{Point, Sweep, Tuning};
 use crate::unit::number;
 
 /// What all points have in common.
@@ -43,10 +43,10 @@ pub fn kind(network: Network) -> String {
 }
 
 /// What a detector is set to, in words.
-pub fn setting(setting: Setting) -> String {
-    match setting {
-        Setting::Bound(bound) => format!("D = {bound} ms"),
-        Setting::Threshold(phi) => format!("phi = {}", number(f64::from(phi) / 100.0)),
+pub fn tuning(tuning: Tuning) -> String {
+    match tuning {
+        Tuning::Bound(bound) => format!("D = {bound} ms"),
+        Tuning::Threshold(phi) => format!("phi = {}", number(f64::from(phi) / 100.0)),
     }
 }
 
@@ -66,13 +66,13 @@ pub fn as_json(sweep: &Sweep, points: &[Point]) -> Json {
     let points: Vec<Json> = points
         .iter()
         .map(|point| {
-            let (bound, phi) = match point.setting {
-                Setting::Bound(bound) => (Some(bound.0), None),
-                Setting::Threshold(phi) => (None, Some(f64::from(phi) / 100.0)),
+            let (bound, phi) = match point.tuning {
+                Tuning::Bound(bound) => (Some(bound.0), None),
+                Tuning::Threshold(phi) => (None, Some(f64::from(phi) / 100.0)),
             };
             json!({
                 "network": point.network.to_string(),
-                "detector": point.setting.detector(),
+                "detector": point.tuning.detector(),
                 "bound": bound,
                 "phi": phi,
                 "time_to_detect": { "mean": point.mean, "max": point.max.map(|max| max.0) },
@@ -102,7 +102,7 @@ pub fn as_plot(sweep: &Sweep, points: &[Point]) -> Plot {
         let curve = |detector: &str, name: &str| Curve {
             name: name.into(),
             points: in_network(points, network)
-                .filter(|point| point.setting.detector() == detector)
+                .filter(|point| point.tuning.detector() == detector)
                 .map(value)
                 .collect(),
         };
@@ -127,9 +127,9 @@ pub fn as_plot(sweep: &Sweep, points: &[Point]) -> Plot {
 
 /// A point of a curve. What nobody noticed has no time to detect; that it was missed is said.
 fn value(point: &Point) -> Value {
-    let setting = match point.setting {
-        Setting::Bound(bound) => format!("D={bound}"),
-        Setting::Threshold(phi) => format!("phi={}", number(f64::from(phi) / 100.0)),
+    let setting = match point.tuning {
+        Tuning::Bound(bound) => format!("D={bound}"),
+        Tuning::Threshold(phi) => format!("phi={}", number(f64::from(phi) / 100.0)),
     };
     let up = millionths(point.wrong_rate());
     // However rare, it is not never.

@@ -1,11 +1,12 @@
 //! The options that say what is run or searched, made from the one table of settings.
 
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use conclave_workbench::search::draft::SearchDraft;
-use conclave_workbench::setting::{Group, SETTINGS, Setting, SettingError, Shape};
+use conclave_workbench::setting::{Group, SETTINGS, Settable, Setting, SettingError, Shape};
 
 /// What was said: the name of a setting and a value, which is empty for a switch.
 pub type Said = Vec<(&'static str, String)>;
@@ -24,6 +25,14 @@ pub struct RunSettings {
 pub struct CheckSettings {
     /// Settings, by name.
     pub said: Said,
+}
+
+/// What is said of a plan whose table of settings has no groups: that of a sweep, or of a table of
+/// costs.
+#[derive(Clone, Debug)]
+pub struct SettingsOf<P> {
+    said: Said,
+    plan: PhantomData<P>,
 }
 
 /// The order in which settings are explained.
@@ -97,13 +106,49 @@ impl FromArgMatches for CheckSettings {
     }
 }
 
+impl<P: Settable> SettingsOf<P> {
+    /// The plan that follows from what was said.
+    pub fn plan(&self) -> Result<P, SettingError> {
+        let mut plan = P::default();
+        for setting in P::SETTINGS {
+            let values = self.said.iter().filter(|(name, _)| *name == setting.name);
+            let values: Vec<String> = values.map(|(_, value)| value.clone()).collect();
+            if !values.is_empty() {
+                setting.set(&mut plan, &values)?;
+            }
+        }
+        Ok(plan)
+    }
+}
+
+impl<P: Settable> Args for SettingsOf<P> {
+    fn augment_args(command: Command) -> Command {
+        command.args(P::SETTINGS.iter().map(option))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<P: Settable> FromArgMatches for SettingsOf<P> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self { said: said(matches, P::SETTINGS.iter()), plan: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// All settings that can be said in a word, in the order in which they are explained.
 fn in_groups() -> impl Iterator<Item = &'static Setting> {
     GROUPS.into_iter().flat_map(|group| SETTINGS.iter().filter(move |it| it.group == Some(group)))
 }
 
 /// The option of a setting. Its value is checked as the table checks it.
-fn option(setting: &'static Setting) -> Arg {
+fn option<P: 'static>(setting: &'static Setting<P>) -> Arg {
     let parse = move |text: &str| -> Result<String, SettingError> {
         setting.check(text).map(|()| text.to_owned())
     };
@@ -146,7 +191,10 @@ fn heading(group: Group) -> Option<&'static str> {
     }
 }
 
-fn said(matches: &ArgMatches, settings: impl Iterator<Item = &'static Setting>) -> Said {
+fn said<P: 'static>(
+    matches: &ArgMatches,
+    settings: impl Iterator<Item = &'static Setting<P>>,
+) -> Said {
     let mut said = Said::new();
     for Setting { name, shape, .. } in settings {
         match shape {
@@ -168,6 +216,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command as Asked};
     use crate::lab;
+    use crate::lab::spelling;
 
     /// What `conclave run` takes that decides nothing about the run.
     const NO_SETTINGS: [&str; 12] = [
@@ -211,7 +260,7 @@ mod tests {
     #[test]
     fn an_option_is_read_as_the_table_reads_it() {
         for setting in SETTINGS.iter().filter(|it| it.group.is_some()) {
-            let option = conclave_workbench::setting::option(setting.name);
+            let option = spelling::option(setting.name);
             let parse = |value: &str| {
                 let words = ["conclave", "run", "lamport", &*option, value];
                 Cli::try_parse_from(words).map_err(|error| error.to_string())
@@ -252,7 +301,7 @@ mod tests {
             else {
                 panic!("that is a run: {line}");
             };
-            let said = lab::plan_of(&args).expect(line).command().replace('\'', "");
+            let said = spelling::command(&lab::plan_of(&args).expect(line)).replace('\'', "");
             assert_eq!(said, format!("conclave run {line}"));
         }
     }
