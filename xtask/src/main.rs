@@ -92,7 +92,7 @@ fn tidy() -> anyhow::Result<()> {
 fn lock_files() -> anyhow::Result<()> {
     for workspace in [root(), root().join("fuzz")] {
         let mut command = cargo_command();
-        command.args(["metadata", "--locked", "--format-version", "1"]).current_dir(workspace);
+        command.args(["tree", "--workspace", "--locked"]).current_dir(workspace);
         run(command.stdout(std::process::Stdio::null()))?;
     }
     Ok(())
