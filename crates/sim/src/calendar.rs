@@ -74,11 +74,10 @@ impl<T> Calendar<T> {
 
     /// All that is to come, in its order.
     pub fn items(&self) -> Vec<&T> {
-        let entries = self.entries.iter();
-        let mut items: Vec<_> =
-            entries.filter_map(|it| Some((it.at, it.order, it.item.as_ref()?))).collect();
-        items.sort_by_key(|&(at, order, _)| (at, order));
-        items.into_iter().map(|(.., item)| item).collect()
+        let entries = self.entries.iter().enumerate();
+        let mut places: Vec<_> = entries.map(|(place, it)| (it.at, it.order, place)).collect();
+        places.sort_unstable();
+        places.into_iter().filter_map(|(.., place)| self.entries[place].item.as_ref()).collect()
     }
 
     /// Takes the first out of which that is so, whenever it would have come. Rare, so that it may

@@ -1,14 +1,15 @@
 //! A plan of faults while it is carried out.
 
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::{CommandOf, Protocol, Seat};
-use conclave_observe::Side;
+use conclave_core::{CommandOf, Protocol, Seat, View};
+use conclave_observe::{Side, Time};
 
-use crate::Setup;
 use crate::agenda::{Agenda, Item};
 use crate::seed::Stream;
+use crate::{FaultPlan, FiredFault, Intervention, Setup};
 
 /// The faults of a run: those to come are on the agenda, those under way are here.
 pub struct FaultsUnderWay {
@@ -59,15 +60,25 @@ pub struct Cut {
 }
 
 impl FaultsUnderWay {
+    /// Puts what is to happen on the agenda.
     pub fn plan<P: Protocol>(
         setup: &Setup<'_, P>,
         agenda: &mut Agenda<CommandOf<P>, P::Timer>,
     ) -> Self {
-        let plan = setup.faults;
-        let seat = |id| setup.view.seat(id).expect("a plan is checked before it is run");
-        let mut actions = Vec::new();
+        let (times, planned) =
+            Self::timed(setup.faults, setup.view, setup.seed, setup.interventions.len());
+        for (action, time) in times.into_iter().enumerate() {
+            agenda.push(time, Item::Fault(action));
+        }
+        planned
+    }
+
+    /// When each action is due, and the rest. The same for every protocol: compiled once.
+    fn timed(plan: &FaultPlan, view: &View, seed: u64, interventions: usize) -> (Vec<Time>, Self) {
+        let seat = |id| view.seat(id).expect("a plan is checked before it is run");
+        let (mut times, mut actions) = (Vec::new(), Vec::new());
         let mut at = |time, action| {
-            agenda.push(time, Item::Fault(actions.len()));
+            times.push(time);
             actions.push(action);
         };
         let mut labels = 0..;
@@ -90,18 +101,31 @@ impl FaultsUnderWay {
             at(it.from, Action::Cut { partition, label: next_label() });
             at(it.until, Action::Heal { partition });
         }
-        Self {
+        let planned = Self {
             dead,
             actions,
-            stream: Stream::new(setup.seed, "faults"),
+            stream: Stream::new(seed, "faults"),
             cuts: Vec::new(),
             fired: vec![0; plan.labels().len()],
-            intervened: vec![false; setup.interventions.len()],
+            intervened: vec![false; interventions],
             touch_messages: !plan.partitions.is_empty()
                 || !plan.loss.is_zero()
                 || !plan.duplicate.is_zero(),
             has_duplicates: !plan.duplicate.is_zero(),
-        }
+        };
+        (times, planned)
+    }
+
+    /// How often each of them did something.
+    pub fn told(&self, plan: &FaultPlan, interventions: &[Intervention]) -> Vec<FiredFault> {
+        let faults = plan.labels().into_iter().zip(&self.fired);
+        let faults = faults.map(|(label, &count)| FiredFault { label, count });
+        let interventions = interventions.iter().zip(&self.intervened);
+        let interventions = interventions.map(|(intervention, &has_changed)| FiredFault {
+            label: format!("intervene {intervention}"),
+            count: u64::from(has_changed),
+        });
+        faults.chain(interventions).collect()
     }
 
     /// The label under which it is dead from the start, if it is.

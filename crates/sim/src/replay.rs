@@ -28,7 +28,7 @@ use conclave_observe::{
 
 pub use difference::ReplayError;
 use difference::{Differ, deed};
-use state::{Flight, Setting, Snapshot, World};
+use state::{Setting, Snapshot, World};
 
 use crate::{Drift, FaultPlan, Outcome, Rate, Show};
 
@@ -90,8 +90,8 @@ struct Player<'a, P: Protocol> {
     host: Host<P>,
     /// The records with all that the processes say of themselves.
     records: Vec<Record>,
-    /// What was said, by the index of its record.
-    contents: BTreeMap<usize, P::Message>,
+    /// By the index of its record: the place of what was said in the list of all messages.
+    contents: BTreeMap<usize, usize>,
     steps: u64,
     /// How all was when the loop began.
     loop_start: Option<Snapshot<P>>,
@@ -387,7 +387,7 @@ where
                     continue;
                 }
                 Deed::Cancels(timer) => {
-                    self.world.timers.remove(&(seat, timer));
+                    self.world.unset_timer(seat, timer);
                     continue;
                 }
                 Deed::Keeps(stored) => {
@@ -437,7 +437,7 @@ where
         self.settings += 1;
         let at = now + self.rates[seat.index()].real(Time::of(after));
         let setting = Setting { at, number: self.settings, is_deadline };
-        self.world.timers.insert((seat, timer), setting);
+        self.world.set_timer(seat, timer, setting);
     }
 
     /// Whether the record tells of that deed.
@@ -473,8 +473,8 @@ where
         match (deed, self.trace.records[index].event.what) {
             (Deed::Says { to, message, .. }, What::Sent { message: id, .. }) => {
                 self.records[index].text = Some(format!("{message:?}"));
-                self.contents.insert(index, message.clone());
-                if !self.world.send(id, Flight { from: seat, to, message, copies: 1 }) {
+                self.contents.insert(index, self.world.messages.len());
+                if !self.world.send(id, seat, to, message) {
                     return Err(self.differ(index, "a message of that number is on its way"));
                 }
             }
@@ -551,7 +551,7 @@ where
         };
         self.records[index].text = Some(format!("{timer:?}"));
         let deeds = self.input(index, Input::Timer(timer))?;
-        self.world.timers.remove(&(seat, timer));
+        self.world.unset_timer(seat, timer);
         Ok(deeds)
     }
 
@@ -589,8 +589,8 @@ where
     fn finish(self) -> Outcome {
         let trace = Trace { header: self.trace.header.clone(), records: self.records };
         let hear = |judge: &mut Judge, index| {
-            if let Some(content) = self.contents.get(&index) {
-                judge.on_content(content);
+            if let Some(&place) = self.contents.get(&index) {
+                judge.on_content(&self.world.messages[place]);
             }
         };
         let judge = trace.judge_with(P::Message::KINDS, self.setup.ordering, hear);

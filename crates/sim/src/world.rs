@@ -26,9 +26,7 @@ use crate::seed::Stream;
 use crate::simulation::Simulation;
 use crate::timers::{self, Setting, Timers};
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
-use crate::{
-    Act, Application, ChannelOrder, Desk, FiredFault, Network, Outcome, Rate, Recording, Setup,
-};
+use crate::{Act, Application, ChannelOrder, Desk, Network, Outcome, Rate, Recording, Setup};
 
 /// Runs `application` on the protocol `P`. `progress` is told the number of entries now and then.
 pub fn simulate<P, A>(
@@ -555,16 +553,9 @@ where
         let someone_waits = self.around.watch.judge.waiting() > 0;
         let diagnosis = (is_stuck && someone_waits).then(|| self.diagnose()).flatten();
         let around = self.around;
-        let faults = around.setup.faults.labels().into_iter().zip(&around.faults.fired);
-        let faults = faults.map(|(label, &count)| FiredFault { label, count });
-        let interventions = around.setup.interventions.iter().zip(&around.faults.intervened);
-        let interventions = interventions.map(|(intervention, &has_changed)| FiredFault {
-            label: format!("intervene {intervention}"),
-            count: u64::from(has_changed),
-        });
         Outcome {
             report: around.watch.judge.finish(ending),
-            faults: faults.chain(interventions).collect(),
+            faults: around.faults.told(around.setup.faults, around.setup.interventions),
             diagnosis,
             records: around.watch.records,
             starts: around.watch.starts,

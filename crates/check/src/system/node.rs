@@ -133,17 +133,17 @@ where
     where
         C: Client<P::Family, State = S>,
     {
-        let renamed =
-            |timer: &Timer<_>| Timer { name: symmetry.timer(timer.name, names), ..*timer };
-        let mut timers: SmallVec<[_; 4]> = self.timers.iter().map(renamed).collect();
-        timers.sort_by_key(|timer| timer.name);
-        Self {
+        let mut renamed = Self {
             seat: names.seat(self.seat),
             process: self.process.as_ref().map(|process| symmetry.process(process, names)),
             client: client.renamed(&self.client, names),
-            timers,
+            timers: SmallVec::new(),
             stored: self.stored.as_ref().map(|stored| symmetry.stored(stored, names)),
+        };
+        for timer in &self.timers {
+            renamed.set(Timer { name: symmetry.timer(timer.name, names), ..*timer });
         }
+        renamed
     }
 
     fn set(&mut self, timer: Timer<P::Timer>) {

@@ -1,7 +1,6 @@
 //! A way through the states as an ordinary trace: every step taken again, by the processes
 //! themselves, and written down.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -29,7 +28,8 @@ pub struct Told {
 struct Tracer<'a, P: Protocol, C: Client<P::Family>> {
     system: &'a System<'a, P, C>,
     nodes: Vec<Node<P, C::State>>,
-    channels: BTreeMap<(Seat, Seat), Vec<Numbered<P::Message>>>,
+    /// By sender and receiver.
+    channels: Vec<Vec<Vec<Numbered<P::Message>>>>,
     /// How many of the dead can still come back.
     returns: u8,
     host: Host<P>,
@@ -161,7 +161,10 @@ where
             sends: Vec::new(),
             own: alloc::collections::VecDeque::new(),
         };
-        let (nodes, channels, host) = (Vec::new(), BTreeMap::new(), Host::explained());
+        let members = setup.view.len();
+        let none = || (0..members).map(|_| Vec::new()).collect();
+        let channels = (0..members).map(|_| none()).collect();
+        let (nodes, host) = (Vec::new(), Host::explained());
         let returns = setup.faults.returns;
         let mut tracer = Self { system, nodes, channels, returns, host, page };
         for seat in (0..setup.view.len()).map(Seat::at) {
@@ -194,7 +197,7 @@ where
         match deed {
             Deed::Tick => {
                 self.nodes.iter_mut().for_each(Node::tick);
-                for (_, flight) in self.channels.values_mut().flatten() {
+                for (_, flight) in self.channels.iter_mut().flatten().flatten() {
                     flight.left = flight.left.saturating_sub(1);
                 }
             }
@@ -242,7 +245,7 @@ where
             Deed::IsDoubled { from, to, tag } => {
                 if let Some((message, flight)) = self.pick(from, to, tag, false) {
                     self.page.begin(from, What::Duplicated { message, to }, None);
-                    self.channels.entry((from, to)).or_default().push((message, flight));
+                    self.channels[from.index()][to.index()].push((message, flight));
                 }
             }
         }
@@ -269,23 +272,23 @@ where
 
     fn send_all(&mut self) {
         let left = self.system.setup.time.bound().count;
-        for (channel, id, message) in core::mem::take(&mut self.page.sends) {
-            self.channels.entry(channel).or_default().push((id, InFlight { message, left }));
+        for ((from, to), id, message) in core::mem::take(&mut self.page.sends) {
+            self.channels[from.index()][to.index()].push((id, InFlight { message, left }));
         }
-        let is_up = |seat: Seat| self.nodes.get(seat.index()).is_none_or(|it| it.process.is_some());
-        let dead: Vec<Seat> =
-            self.channels.keys().map(|(_, to)| *to).filter(|&to| !is_up(to)).collect();
         if self.returns == 0 {
+            let dead = self.nodes.iter().filter(|it| it.process.is_none()).map(|it| it.seat);
+            let dead: Vec<Seat> = dead.collect();
             dead.into_iter().for_each(|seat| self.give_up_what_goes_to(seat));
         }
     }
 
     /// Nobody will ever take it in: as in the search, it is lost at once.
     fn give_up_what_goes_to(&mut self, dead: Seat) {
-        for (&(from, to), flights) in self.channels.iter_mut().filter(|((_, to), _)| *to == dead) {
-            for (message, _) in flights.drain(..) {
-                self.page.seat = from;
-                self.page.event(What::Lost { message, to, cause: LossCause::ReceiverDown });
+        for (from, flights) in self.channels.iter_mut().enumerate() {
+            for (message, _) in flights[dead.index()].drain(..) {
+                self.page.seat = Seat::at(from);
+                let cause = LossCause::ReceiverDown;
+                self.page.event(What::Lost { message, to: dead, cause });
             }
         }
     }
@@ -299,7 +302,7 @@ where
         takes_out: bool,
     ) -> Option<Numbered<P::Message>> {
         let wires = &self.system.wires;
-        let flights = self.channels.get_mut(&(from, to))?;
+        let flights = &mut self.channels[from.index()][to.index()];
         if wires.order == super::Channels::Unordered {
             flights.sort_by_cached_key(|(_, flight)| Fingerprint::of(flight));
         }

@@ -15,24 +15,27 @@ pub struct World<P: Protocol> {
     pub processes: Vec<Option<P>>,
     /// By seat: what it persisted last.
     pub stored: Vec<Option<P::Stored>>,
-    /// Timers that are set.
-    pub timers: BTreeMap<(Seat, P::Timer), Setting>,
+    /// By seat: the timers that it has set, by name.
+    timers: Vec<Vec<(P::Timer, Setting)>>,
     /// By seat: the numbers of what it said to itself and has not taken in, in order.
     pub own: Vec<VecDeque<MessageId>>,
     pub paused: BTreeSet<Seat>,
     /// Partitions in force: who is on which side.
     pub cuts: BTreeMap<(u16, Seat), Side>,
-    in_flight: BTreeMap<MessageId, Flight<P::Message>>,
+    /// All that was ever said, in its order. The maps have places in this list, and so they are
+    /// the same for every protocol, which takes much less time to compile.
+    pub messages: Vec<P::Message>,
+    in_flight: BTreeMap<MessageId, Flight>,
 }
 
 /// A message that is on its way.
-#[derive(Clone)]
-pub struct Flight<M> {
-    pub from: Seat,
-    pub to: Seat,
-    pub message: M,
+struct Flight {
+    from: Seat,
+    to: Seat,
+    /// Its place in the list of all.
+    message: usize,
     /// Sent and duplicated, not yet received or lost.
-    pub copies: u64,
+    copies: u64,
 }
 
 /// When a timer would run out in a run that is timed; of two at once, the one that was set first.
@@ -43,14 +46,17 @@ pub struct Setting {
     pub is_deadline: bool,
 }
 
+/// Who sends, and to whom.
+type Pair = (Seat, Seat);
+
 /// All that decides how a run goes on, as it was at one moment. Neither the time nor the numbers of
 /// messages are part of it.
 pub struct Snapshot<P: Protocol> {
     processes: Vec<Option<P>>,
     stored: Vec<Option<P::Stored>>,
-    timers: BTreeSet<(Seat, P::Timer)>,
-    /// What is on its way, in the order in which it was sent.
-    channels: BTreeMap<(Seat, Seat), Vec<P::Message>>,
+    timers: Vec<Vec<P::Timer>>,
+    /// What is on its way, by sender and receiver, in the order in which it was sent.
+    channels: Vec<(Pair, Vec<P::Message>)>,
     paused: BTreeSet<Seat>,
     cuts: BTreeMap<(u16, Seat), Side>,
 }
@@ -60,10 +66,11 @@ impl<P: Protocol> World<P> {
         Self {
             processes: (0..members).map(|_| None).collect(),
             stored: vec![None; members],
-            timers: BTreeMap::new(),
+            timers: (0..members).map(|_| Vec::new()).collect(),
             own: (0..members).map(|_| VecDeque::new()).collect(),
             paused: BTreeSet::new(),
             cuts: BTreeMap::new(),
+            messages: Vec::new(),
             in_flight: BTreeMap::new(),
         }
     }
@@ -71,16 +78,19 @@ impl<P: Protocol> World<P> {
     /// A crash loses all but what was persisted.
     pub fn crash(&mut self, seat: Seat) {
         self.processes[seat.index()] = None;
-        self.timers.retain(|&(owner, _), _| owner != seat);
+        self.timers[seat.index()].clear();
         self.paused.remove(&seat);
     }
 
     /// Whether that number was free.
-    pub fn send(&mut self, id: MessageId, flight: Flight<P::Message>) -> bool {
-        if flight.from == flight.to {
-            self.own[flight.to.index()].push_back(id);
+    pub fn send(&mut self, id: MessageId, from: Seat, to: Seat, message: P::Message) -> bool {
+        let place = self.messages.len();
+        self.messages.push(message);
+        if from == to {
+            self.own[to.index()].push_back(id);
             return true;
         }
+        let flight = Flight { from, to, message: place, copies: 1 };
         self.in_flight.insert(id, flight).is_none()
     }
 
@@ -91,7 +101,7 @@ impl<P: Protocol> World<P> {
             return None;
         }
         flight.copies -= 1;
-        let message = flight.message.clone();
+        let message = self.messages[flight.message].clone();
         if flight.copies == 0 {
             self.in_flight.remove(&id);
         }
@@ -106,37 +116,63 @@ impl<P: Protocol> World<P> {
         true
     }
 
+    /// Sets a timer, in place of what it was set to before.
+    pub fn set_timer(&mut self, seat: Seat, timer: P::Timer, setting: Setting) {
+        let timers = &mut self.timers[seat.index()];
+        match timers.binary_search_by_key(&timer, |&(name, _)| name) {
+            Ok(place) => timers[place].1 = setting,
+            Err(place) => timers.insert(place, (timer, setting)),
+        }
+    }
+
+    /// It ran out, or is not to.
+    pub fn unset_timer(&mut self, seat: Seat, timer: P::Timer) {
+        let timers = &mut self.timers[seat.index()];
+        if let Ok(place) = timers.binary_search_by_key(&timer, |&(name, _)| name) {
+            timers.remove(place);
+        }
+    }
+
     /// The deadline of a process that is due first, if one is due by then.
     pub fn first_deadline(&self, seat: Seat, now: Time) -> Option<P::Timer> {
-        let own = self.timers.iter().filter(|((owner, _), _)| *owner == seat);
+        let own = self.timers[seat.index()].iter();
         let due = own.filter(|(_, setting)| setting.is_deadline && setting.at <= now);
-        due.min_by_key(|(_, setting)| **setting).map(|(&(_, timer), _)| timer)
+        due.min_by_key(|(_, setting)| *setting).map(|&(timer, _)| timer)
     }
 
     /// The timers of a process that are set, in the order in which they are due.
     pub fn timers_of(&self, seat: Seat) -> Vec<P::Timer> {
-        let own = self.timers.iter().filter(|((owner, _), _)| *owner == seat);
-        let mut own: Vec<_> = own.map(|(&(_, timer), &due)| (due, timer)).collect();
-        own.sort_by_key(|&(due, _)| due);
-        own.into_iter().map(|(_, timer)| timer).collect()
+        let timers = &self.timers[seat.index()];
+        let mut order: Vec<(Setting, usize)> =
+            timers.iter().enumerate().map(|(place, &(_, due))| (due, place)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, place)| timers[place].0).collect()
     }
 
     /// Whether nothing happens any more unless an application asks for it.
     pub fn is_quiet(&self) -> bool {
-        self.in_flight.is_empty() && self.timers.is_empty() && self.paused.is_empty()
+        self.in_flight.is_empty() && self.timers.iter().all(Vec::is_empty) && self.paused.is_empty()
     }
 
     pub fn snapshot(&self) -> Snapshot<P> {
-        let mut channels: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut places: BTreeMap<Pair, Vec<usize>> = BTreeMap::new();
         for flight in self.in_flight.values() {
-            let copies = (0..flight.copies).map(|_| flight.message.clone());
-            channels.entry((flight.from, flight.to)).or_default().extend(copies);
+            let copies = (0..flight.copies).map(|_| flight.message);
+            places.entry((flight.from, flight.to)).or_default().extend(copies);
         }
+        let messages = |places: Vec<usize>| {
+            places.into_iter().map(|place| self.messages[place].clone()).collect()
+        };
+        let channels = places.into_iter().map(|(pair, places)| (pair, messages(places)));
         Snapshot {
             processes: self.processes.clone(),
             stored: self.stored.clone(),
-            timers: self.timers.keys().copied().collect(),
-            channels,
+            timers: self
+                .timers
+                .iter()
+                .map(|it| it.iter().map(|&(name, _)| name).collect())
+                .collect(),
+            channels: channels.collect(),
             paused: self.paused.clone(),
             cuts: self.cuts.clone(),
         }
@@ -154,18 +190,28 @@ impl<P: Protocol> Snapshot<P> {
         if let Some(seat) = seats().find(process) {
             return Some(format!("process {} is in another state at its end", view.at(seat)));
         }
-        let timer = self.timers.symmetric_difference(&end.timers).next();
-        if let Some((seat, timer)) = timer {
-            let id = view.at(*seat);
+        let timer = |seat: Seat| {
+            let (own, others) = (&self.timers[seat.index()], &end.timers[seat.index()]);
+            let of_one = own.iter().chain(others);
+            let mut of_one = of_one.filter(|it| own.contains(it) != others.contains(it));
+            of_one.next().map(|timer| (seat, timer))
+        };
+        if let Some((seat, timer)) = seats().find_map(timer) {
+            let id = view.at(seat);
             return Some(format!("timer {timer:?} of process {id} is set at one end only"));
         }
-        let mut pairs = self.channels.keys().chain(end.channels.keys());
-        let channel = pairs.find(|pair| self.channels.get(pair) != end.channels.get(pair));
-        if let Some(&(from, to)) = channel {
+        let mut pairs = self.channels.iter().chain(&end.channels).map(|&(pair, _)| pair);
+        if let Some((from, to)) = pairs.find(|&pair| self.channel(pair) != end.channel(pair)) {
             let (from, to) = (view.at(from), view.at(to));
             return Some(format!("other messages are on their way from {from} to {to} at its end"));
         }
         let surroundings = (&self.paused, &self.cuts) != (&end.paused, &end.cuts);
         surroundings.then(|| "other faults are under way at its end".into())
+    }
+
+    /// What is on its way from the one to the other.
+    fn channel(&self, pair: Pair) -> &[P::Message] {
+        let place = self.channels.binary_search_by_key(&pair, |&(pair, _)| pair);
+        place.map_or(&[], |place| &self.channels[place].1)
     }
 }
