@@ -4,24 +4,27 @@ mod detector;
 mod election;
 mod mutex;
 
+pub(crate) use detector::ACCOUNT as DETECTORS;
+pub(crate) use election::ACCOUNT as ELECTIONS;
+pub(crate) use mutex::ACCOUNT as LOCKS;
+
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_core::election::Elections;
-use conclave_core::mutex::Locks;
-use conclave_core::{Family, Seat};
+use conclave_core::Seat;
 use conclave_observe::measure::Histogram;
 use conclave_observe::{Report, Time};
 use serde_json::{Map, Value, json};
 
+use crate::family;
 use crate::plan::Done;
 use crate::sentence::{counted, reason};
 use crate::unit::{Unit, number};
 
 /// What is told of a run of one family.
-struct OfFamily {
+pub(crate) struct Account {
     /// What its applications were to do, in a few words that end with a comma.
     work: fn(&Done) -> String,
     /// Every figure, by its name.
@@ -32,12 +35,8 @@ struct OfFamily {
     fields: fn(&Done) -> Value,
 }
 
-fn of(done: &Done) -> &'static OfFamily {
-    match done.plan.entry.family {
-        Locks::NAME => &mutex::ACCOUNT,
-        Elections::NAME => &election::ACCOUNT,
-        _ => &detector::ACCOUNT,
-    }
+fn of(done: &Done) -> &'static Account {
+    &family::profile(done.plan.entry).account
 }
 
 /// The settings that what is told may name, in backticks.

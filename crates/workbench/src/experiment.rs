@@ -17,11 +17,11 @@ use core::time::Duration;
 
 use conclave_algorithms::catalogue::{Entry, Measure, SeatingError, Size};
 use conclave_algorithms::quorum::{Construction, VotingSets};
-use conclave_core::election::Elections;
 use conclave_core::{Phase, ProcessId, Seat, View};
 use conclave_observe::{JudgeOrdering, Report, Time, Verdict, What};
 use conclave_sim::{Recording, ScriptedRequest, Workload};
 
+use crate::family;
 use crate::figure::Figure;
 use crate::plan::Plan;
 
@@ -31,9 +31,25 @@ pub fn measure(
     n: u32,
     construction: Construction,
 ) -> Result<Vec<Figure>, SeatingError> {
-    if entry.is_of::<Elections>() {
-        return election::measure(entry, n);
-    }
+    let figures = family::profile(entry).figures;
+    figures.map_or_else(|| Ok(Vec::new()), |figures| figures(entry, n, construction))
+}
+
+/// All figures of an election; it has no voting sets.
+pub(crate) fn measure_election(
+    entry: &'static Entry,
+    n: u32,
+    _: Construction,
+) -> Result<Vec<Figure>, SeatingError> {
+    election::measure(entry, n)
+}
+
+/// All figures of a lock.
+pub(crate) fn measure_lock(
+    entry: &'static Entry,
+    n: u32,
+    construction: Construction,
+) -> Result<Vec<Figure>, SeatingError> {
     let lab = Lab { entry, n, construction };
     let size = lab.size()?;
     let mut figures = Vec::new();

@@ -1,24 +1,29 @@
-//! What a run and a search need of a family of algorithms: who uses it, and how it begins.
+//! What runs and searches need of a family of algorithms: who uses it, how it begins, what is
+//! usual, and how it is told. One file per family; nothing else here asks which family it is.
 
+mod detectors;
+mod elections;
+mod locks;
+
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use conclave_algorithms::catalogue::Entry;
-use conclave_check::system::{Calls, Client, Enters, Listens};
+use conclave_algorithms::catalogue::{Entry, SeatingError};
+use conclave_algorithms::quorum::Construction;
+use conclave_check::system::Client;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
-use conclave_core::mutex::{Locks, Opening};
-use conclave_core::{Seat, View};
+use conclave_core::mutex::Locks;
+use conclave_core::{Promises, Seat, View};
 use conclave_observe::{Spoken, Vocabulary};
-use conclave_sim::{Application, Call, DetectorApplication, ElectionApplication, MutexApplication};
+use conclave_sim::Application;
+use serde_json::Value;
 
-use crate::plan::Plan;
+use crate::account::Account;
+use crate::figure::Figure;
+use crate::plan::{Calls, Plan};
 use crate::search::SearchPlan;
-
-/// What is seen, said and judged of an algorithm's family.
-pub fn vocabulary(entry: &Entry) -> &'static Vocabulary {
-    let known = conclave_observe::family::ALL.iter().find(|it| it.family == entry.family);
-    known.copied().unwrap_or(Locks::VOCABULARY)
-}
 
 /// A family that can be run, searched and taken again.
 pub trait Playable: Spoken {
@@ -26,6 +31,9 @@ pub trait Playable: Spoken {
     type Application: Application<Self>;
     /// Who uses it in a search.
     type Client: Client<Self>;
+
+    /// What is usual for it, and how it is told.
+    const PROFILE: &'static Profile;
 
     /// What is known to each as a run begins, by seat; empty if nothing is.
     fn openings(plan: &Plan, view: &View) -> Vec<Self::Opening>;
@@ -37,68 +45,65 @@ pub trait Playable: Spoken {
     fn client(plan: &SearchPlan, users: Vec<Seat>) -> Self::Client;
 }
 
-impl Playable for Locks {
-    type Application = MutexApplication;
-    type Client = Enters;
-
-    fn openings(plan: &Plan, view: &View) -> Vec<Opening> {
-        if plan.holder.is_none() && plan.clocks.is_empty() {
-            return Vec::new();
-        }
-        let clock_of = |id| plan.clocks.iter().find(|(named, _)| *named == id);
-        let opening = |&id| Opening {
-            holder: plan.holder,
-            clock: clock_of(id).map(|&(_, clock)| clock).unwrap_or_default(),
-        };
-        view.members().iter().map(opening).collect()
-    }
-
-    fn application(plan: &Plan, view: &View, users: Vec<Seat>) -> MutexApplication {
-        let Plan { entries, hold, holder, seed, .. } = *plan;
-        MutexApplication::new(plan.workload.clone(), view, users, entries, hold, holder, seed)
-    }
-
-    fn client(plan: &SearchPlan, clients: Vec<Seat>) -> Enters {
-        Enters { clients, requests: plan.requests, holder: None }
-    }
+/// What is usual for a family, and how its runs and searches are told.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct Profile {
+    /// What is seen, said and judged of it.
+    pub vocabulary: &'static Vocabulary,
+    /// What an algorithm of another family is not: "elects nobody".
+    pub lacks: &'static str,
+    /// What to choose instead of an algorithm of another family: ", or choose e.g. bully".
+    pub instead: &'static str,
+    /// What its users ask for, once and more often; `None` if nobody asks for anything.
+    pub asks: Option<(&'static str, &'static str)>,
+    /// How often each of them does in a search, if nobody says it.
+    pub requests: u8,
+    /// Whether whoever got it gives it back.
+    pub is_given_back: bool,
+    /// Whether a run ends when all that was asked for is done.
+    pub has_end: bool,
+    /// Whether its invariants are kept only by an algorithm that gets what it needs.
+    pub needs_its_model: bool,
+    /// Whether it can be judged in which order users are served.
+    pub has_order: bool,
+    /// Whether it can go on for ever where terms are promised: then a search needs bounds.
+    pub terms: Option<Promises>,
+    /// What the one process more is, where one is needed.
+    pub server: &'static str,
+    /// What would let somebody be served, where in a whole search nobody was.
+    pub to_serve: &'static str,
+    /// Who calls, if nobody says it.
+    pub calls: fn(&Plan) -> Calls,
+    /// How long it takes until what went wrong is noticed.
+    pub noticing: fn(&Plan) -> Duration,
+    /// How much there is to do in a run, and what it is counted in.
+    pub work: fn(&Plan) -> (u64, &'static str),
+    /// What these promises are, in words.
+    pub promises: fn(Promises) -> String,
+    /// What these promises are, for programs.
+    pub promises_json: fn(Promises) -> Value,
+    /// What is told of a run.
+    pub(crate) account: Account,
+    /// How its costs are measured, if they are.
+    pub(crate) figures: Option<Figures>,
 }
 
-impl Playable for Elections {
-    type Application = ElectionApplication;
-    type Client = Calls;
+/// Measures what an algorithm costs with so many processes.
+pub(crate) type Figures =
+    fn(&'static Entry, u32, Construction) -> Result<Vec<Figure>, SeatingError>;
 
-    fn openings(_: &Plan, _: &View) -> Vec<()> {
-        Vec::new()
-    }
-
-    fn application(plan: &Plan, view: &View, users: Vec<Seat>) -> ElectionApplication {
-        let call = |&(id, at): &_| Some(Call { seat: view.seat(id)?, at });
-        let calls = plan.calls.iter().filter_map(call).collect();
-        let application = ElectionApplication::new(view, users, calls, plan.until, plan.seed);
-        match plan.asks_every {
-            Some(mean) => application.asking_every(mean),
-            None => application,
-        }
-    }
-
-    fn client(plan: &SearchPlan, callers: Vec<Seat>) -> Calls {
-        Calls { callers, calls: plan.requests }
-    }
+/// What is usual for an algorithm's family.
+pub fn profile(entry: &Entry) -> &'static Profile {
+    let all = [Locks::PROFILE, Elections::PROFILE, Detectors::PROFILE];
+    all.into_iter().find(|it| it.vocabulary.family == entry.family).unwrap_or(Locks::PROFILE)
 }
 
-impl Playable for Detectors {
-    type Application = DetectorApplication;
-    type Client = Listens;
+/// What is seen, said and judged of an algorithm's family.
+pub fn vocabulary(entry: &Entry) -> &'static Vocabulary {
+    profile(entry).vocabulary
+}
 
-    fn openings(_: &Plan, _: &View) -> Vec<()> {
-        Vec::new()
-    }
-
-    fn application(plan: &Plan, _: &View, _: Vec<Seat>) -> DetectorApplication {
-        DetectorApplication::new(plan.until)
-    }
-
-    fn client(_: &SearchPlan, _: Vec<Seat>) -> Listens {
-        Listens
-    }
+/// Whether leaders of that algorithm have terms.
+pub fn has_terms(entry: &Entry) -> bool {
+    profile(entry).terms.is_some_and(|terms| entry.promises.keeps(terms))
 }

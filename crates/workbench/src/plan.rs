@@ -3,17 +3,12 @@
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::time::Duration;
 
-use conclave_algorithms::catalogue::{
-    self, Entry, Listed, Seating, SeatingError, Setting, Timing, Visitor,
-};
+use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
-use conclave_core::detector::Detectors;
-use conclave_core::election::Elections;
-use conclave_core::mutex::{Locks, ORDERING};
-use conclave_core::{Family, OpeningOf, ProcessId, View};
+use conclave_core::mutex::ORDERING;
+use conclave_core::{OpeningOf, ProcessId, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
@@ -21,7 +16,7 @@ use conclave_sim::{
     Replay, ReplayError, Setup, Workload, replay, simulate,
 };
 
-use crate::family::{self, Playable};
+use crate::family::{self, Playable, Profile};
 use crate::setting::SETTINGS;
 use crate::show::show;
 
@@ -142,44 +137,23 @@ impl Plan {
         }
     }
 
-    /// The first that is up calls an election, if that is what it is about.
-    pub fn default_calls(&self) -> Vec<(ProcessId, Time)> {
-        if !self.entry.is_of::<Elections>() {
-            return Vec::new();
-        }
-        let is_up = |id: &&ProcessId| !self.faults.dead.contains(id);
-        self.clients.members().iter().find(is_up).map(|&id| (id, Time::ZERO)).into_iter().collect()
+    /// Who calls if nobody says it: in an election, the first that is up.
+    pub fn default_calls(&self) -> Calls {
+        (self.profile().calls)(self)
     }
 
     /// Until all that is to go wrong has, and there was time to notice it.
     pub fn default_until(&self) -> Time {
-        let last = self.faults.last_moment();
-        let noticing = match self.entry.family {
-            Detectors::NAME => 20 * self.timing.beat() + 2 * self.timing.bound,
-            Elections::NAME if last > Time::ZERO => self.noticing(),
-            _ => Duration::ZERO,
-        };
-        last + Time::of(noticing)
+        self.faults.last_moment() + Time::of((self.profile().noticing)(self))
     }
 
-    /// How long it takes until those who elect have noticed what went wrong: a run that ends before
-    /// shows nothing of it. Once somebody has, the run goes on until all agree again.
-    fn noticing(&self) -> Duration {
-        let timing = &self.timing;
-        let by_timer = self.entry.settings.iter().map(|setting| match setting {
-            // A silent leader is given up after two sessions, of which the last ping was late.
-            Setting::Session => 3 * timing.session(),
-            // A promise outlasts the lease by a margin, and was given one renewal later.
-            Setting::Lease => 2 * timing.lease(),
-            Setting::Beat => 2 * timing.beat() + 2 * timing.bound,
-            _ => Duration::ZERO,
-        });
-        by_timer.max().unwrap_or_default()
+    fn profile(&self) -> &'static Profile {
+        family::profile(self.entry)
     }
 
     /// Whether requests are to be granted in the order in which they happened.
     pub fn promises_order(&self) -> bool {
-        self.entry.is_of::<Locks>() && self.entry.promises.keeps(ORDERING)
+        self.profile().has_order && self.entry.promises.keeps(ORDERING)
     }
 
     /// A thousand delays for each process.
@@ -189,8 +163,7 @@ impl Plan {
 
     /// Ordering is judged by default where that is cheap.
     pub fn default_ordering(&self) -> JudgeOrdering {
-        let is_mutex = self.entry.is_of::<Locks>();
-        if is_mutex && self.clients.len() <= ORDERING_BY_DEFAULT_MAX {
+        if self.profile().has_order && self.clients.len() <= ORDERING_BY_DEFAULT_MAX {
             JudgeOrdering::Yes
         } else {
             JudgeOrdering::No
@@ -200,7 +173,7 @@ impl Plan {
     /// Whether the algorithm gets what it needs, so that its invariants must hold: crashes and
     /// pauses leave them alone, but what is lost, doubled, forgotten or overtaken does not.
     fn is_within_model(&self) -> bool {
-        if !self.entry.is_of::<Locks>() {
+        if !self.profile().needs_its_model {
             return true;
         }
         let faults = &self.faults;

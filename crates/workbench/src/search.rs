@@ -18,7 +18,6 @@ use conclave_check::system::{
 use conclave_check::{
     Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Refusal, Verdict,
 };
-use conclave_core::mutex::Locks;
 use conclave_core::{Kind, Phase, ProcessId, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{Observed, Time};
@@ -130,7 +129,6 @@ pub const BUDGET: Budget = Budget { states: 1 << 31, bytes: 8 << 30 };
 impl SearchPlan {
     /// With the usual bounds: what an algorithm that needs synchrony needs, the others do without.
     pub fn new(entry: &'static Entry, clients: View) -> Self {
-        let is_lock = entry.is_of::<Locks>();
         let time = match entry.needs.synchrony {
             true => TimeModel::Sync { bound: 1, tick: TICK },
             false => TimeModel::Async,
@@ -140,7 +138,7 @@ impl SearchPlan {
             clients,
             construction: Construction::Grid,
             timing: Timing::of(TICK),
-            requests: if is_lock { 2 } else { 1 },
+            requests: family::profile(entry).requests,
             askers: None,
             channels: Channels::Fifo,
             time,
@@ -199,7 +197,7 @@ impl SearchPlan {
 
     /// Whether the algorithm gets what it needs, so that its invariants must hold.
     fn is_within_model(&self) -> bool {
-        if !self.entry.is_of::<Locks>() {
+        if !family::profile(self.entry).needs_its_model {
             return true;
         }
         let Faults { returns, losses, duplications, .. } = self.faults;

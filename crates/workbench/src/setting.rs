@@ -23,9 +23,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{Entry, Setting as Timer};
-use conclave_core::election::Elections;
-use conclave_core::mutex::Locks;
 
+use crate::family::{self, Profile};
 use crate::plan::Plan;
 use access::Access;
 
@@ -85,16 +84,14 @@ pub enum Group {
 }
 
 /// Which algorithms have use for a setting.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy)]
 pub enum Fits {
     /// All of them.
     All,
-    /// Mutual exclusion.
-    Locks,
-    /// Elections.
-    Elections,
-    /// Elections whose leaders keep a value.
-    Values,
+    /// Those of a family.
+    Family(&'static Profile),
+    /// Those of a family whose leaders keep a value.
+    Values(&'static Profile),
     /// What has no end of its own.
     Endless,
     /// What votes by sets.
@@ -120,7 +117,8 @@ pub fn find(name: &str) -> Option<&'static Setting> {
 
 /// The setting that says how long this time is.
 pub fn of_timer(timer: Timer) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| setting.fits == Fits::Timer(timer))
+    let is_it = |setting: &&Setting| matches!(setting.fits, Fits::Timer(it) if it == timer);
+    SETTINGS.iter().find(is_it)
 }
 
 /// The names of the settings for all times that an algorithm takes.
@@ -195,14 +193,16 @@ impl Setting {
     pub fn check_fit(&self, entry: &'static Entry) -> Result<(), Unfit> {
         let (name, setting) = (entry.name, self.name);
         match self.fits {
-            Fits::Locks if !is_lock(entry) => Err(Unfit::NoLock { name, setting }),
-            Fits::Elections | Fits::Values if !is_election(entry) => {
-                Err(Unfit::NoElection { name, setting })
+            Fits::Family(meant) | Fits::Values(meant)
+                if meant.vocabulary.family != entry.family =>
+            {
+                let Profile { lacks, instead, .. } = meant;
+                Err(Unfit::Family { name, setting, lacks, instead })
             }
-            Fits::Values if !entry.settings.contains(&Timer::Lease) => {
+            Fits::Values(_) if !entry.settings.contains(&Timer::Lease) => {
                 Err(Unfit::NoValue { name, setting })
             }
-            Fits::Endless if is_lock(entry) => Err(Unfit::HasEnd { name, setting }),
+            Fits::Endless if family::profile(entry).has_end => Err(Unfit::HasEnd { name, setting }),
             Fits::VotingSets if !entry.needs.voting_sets => {
                 Err(Unfit::NoVotingSets { name, setting })
             }
@@ -244,12 +244,4 @@ impl Setting {
             }
         }
     }
-}
-
-fn is_lock(entry: &Entry) -> bool {
-    entry.is_of::<Locks>()
-}
-
-fn is_election(entry: &Entry) -> bool {
-    entry.is_of::<Elections>()
 }

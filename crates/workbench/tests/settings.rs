@@ -99,7 +99,7 @@ fn the_order_of_grants_is_judged_if_it_is_asked_for() {
 #[test]
 fn every_time_that_members_agree_on_has_one_row() {
     for timer in Timer::ALL {
-        let rows = SETTINGS.iter().filter(|it| it.fits == setting::Fits::Timer(timer)).count();
+        let rows = SETTINGS.iter().filter(|it| is_for(it, timer)).count();
         assert_eq!(rows, 1, "{timer:?}");
     }
 }
@@ -205,6 +205,10 @@ fn check_defaults<P: Settable>() -> usize {
         }
     }
     checked
+}
+
+fn is_for(setting: &Setting, timer: Timer) -> bool {
+    matches!(setting.fits, setting::Fits::Timer(it) if it == timer)
 }
 
 #[test]

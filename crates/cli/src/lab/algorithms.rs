@@ -3,11 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use conclave_algorithms::catalogue::{Entry, all};
-use conclave_core::Family;
-use conclave_core::detector::Detectors;
-use conclave_core::election::{Elections, LARGEST, ONE_AT_A_TIME, TERMS};
-use conclave_core::mutex::{LIVENESS, Locks, ORDERING};
+use conclave_algorithms::catalogue::{Entry, SERVER, all};
+use conclave_workbench::family::profile;
 use conclave_workbench::setting::timers_of;
 use serde_json::{Value, json};
 
@@ -28,7 +25,7 @@ fn print(out: &mut impl Write) -> std::io::Result<()> {
     for entry in all() {
         writeln!(out, "{bold}{}{bold:#}  {}", entry.name, entry.title)?;
         writeln!(out, "    {}", entry.summary)?;
-        writeln!(out, "    promises  {}", promises(entry))?;
+        writeln!(out, "    promises  {}", (profile(entry).promises)(entry.promises))?;
         writeln!(out, "    needs     {}", needs(entry))?;
         writeln!(out, "    messages  {}", kinds(entry))?;
         if !entry.settings.is_empty() {
@@ -47,32 +44,10 @@ fn options(entry: &Entry) -> Vec<String> {
     timers_of(entry).into_iter().map(option).collect()
 }
 
-fn promises(entry: &Entry) -> String {
-    let keeps = |promise| entry.promises.keeps(promise);
-    match entry.family {
-        Elections::NAME => {
-            let words = [
-                (LARGEST, "the largest id that is up is elected, and all agree"),
-                (TERMS, "at most one leader in a term"),
-                (ONE_AT_A_TIME, "one leads at a time"),
-            ];
-            let kept = words.into_iter().filter(|&(promise, _)| keeps(promise));
-            kept.map(|(_, what)| what).collect::<Vec<_>>().join("; ")
-        }
-        Detectors::NAME => "the dead are suspected, and nobody else is".into(),
-        _ => {
-            let liveness = if keeps(LIVENESS) { "everybody is served" } else { "no more" };
-            let ordering = if keeps(ORDERING) { ", in the order in which they asked" } else { "" };
-            format!("one holder at a time; {liveness}{ordering}")
-        }
-    }
-}
-
 fn needs(entry: &Entry) -> String {
-    let is_mutex = entry.is_of::<Locks>();
-    let coordinator = if is_mutex { "a coordinator (process 0)" } else { "a store (process 0)" };
+    let server = format!("{} (process {SERVER})", profile(entry).server);
     let needs = [
-        (entry.needs.coordinator, coordinator),
+        (entry.needs.coordinator, &*server),
         (entry.needs.voting_sets, "voting sets"),
         (entry.needs.fifo, "FIFO channels"),
         (entry.needs.synchrony, "messages that take no longer than D"),
@@ -96,24 +71,6 @@ fn costs(entry: &Entry) -> String {
     list.collect::<Vec<_>>().join("; ")
 }
 
-fn promises_json(entry: &Entry) -> Value {
-    let keeps = |promise| entry.promises.keeps(promise);
-    match entry.family {
-        Elections::NAME => json!({
-            "largest_id": keeps(LARGEST),
-            "one_per_term": keeps(TERMS),
-            "one_at_a_time": keeps(ONE_AT_A_TIME),
-            "liveness": true,
-        }),
-        Detectors::NAME => json!({ "completeness": true, "accuracy": true }),
-        _ => json!({
-            "safety": true,
-            "liveness": keeps(LIVENESS),
-            "ordering": keeps(ORDERING),
-        }),
-    }
-}
-
 fn as_json(entry: &Entry) -> Value {
     let kinds = entry.kinds.iter().map(
         |kind| json!({ "name": kind.name, "phase": format!("{:?}", kind.phase).to_lowercase() }),
@@ -127,7 +84,7 @@ fn as_json(entry: &Entry) -> Value {
         "kind": entry.family,
         "summary": entry.summary,
         "citation": entry.citation,
-        "promises": promises_json(entry),
+        "promises": (profile(entry).promises_json)(entry.promises),
         "options": options(entry),
         "needs": {
             "coordinator": entry.needs.coordinator,

@@ -6,13 +6,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use conclave_core::Family;
-use conclave_core::mutex::Locks;
 use conclave_observe::Verdict;
 use conclave_observe::trace::json;
 use conclave_sim::{Recording, Workload};
 use conclave_workbench::account;
 use conclave_workbench::draft::Draft;
+use conclave_workbench::family::profile;
 use conclave_workbench::plan::{Done, Plan};
 use conclave_workbench::sentence::reason;
 
@@ -28,10 +27,8 @@ pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let plan = plan_of(args)?;
     check_files(args)?;
-    let progress = match plan.entry.family {
-        Locks::NAME => Progress::new(plan.entries, "entries"),
-        _ => Progress::new(plan.clients.len() as u64, "decisions"),
-    };
+    let (total, unit) = (profile(plan.entry).work)(&plan);
+    let progress = Progress::new(total, unit);
     let done = plan.run(&mut |entries| progress.set(entries))?;
     drop(progress);
     tell(args, &done)

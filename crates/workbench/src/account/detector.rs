@@ -10,13 +10,13 @@ use conclave_core::{Phase, Seat};
 use conclave_observe::property::Detection;
 use serde_json::{Value, json};
 
-use super::{OfFamily, handled, load_line, sent, times};
+use super::{Account, handled, load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::{counted, is_nobody_left};
 use crate::unit::{Unit, spread};
 
 /// What is told of it.
-pub(super) const ACCOUNT: OfFamily = OfFamily { work, lines, by_process: handled, fields };
+pub(crate) const ACCOUNT: Account = Account { work, lines, by_process: handled, fields };
 
 /// How many are named before the rest is left out.
 const NAMED_MOST: usize = 10;

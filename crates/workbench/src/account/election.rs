@@ -10,13 +10,13 @@ use conclave_observe::Time;
 use conclave_observe::family::elections::ElectionPanel;
 use serde_json::{Value, json};
 
-use super::{OfFamily, handled, load_line, sent, times};
+use super::{Account, handled, load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::counted;
 use crate::unit::{Unit, spread};
 
 /// What is told of it.
-pub(super) const ACCOUNT: OfFamily = OfFamily { work, lines, by_process: handled, fields };
+pub(crate) const ACCOUNT: Account = Account { work, lines, by_process: handled, fields };
 
 /// Who called.
 fn work(done: &Done) -> String {

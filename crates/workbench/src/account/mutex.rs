@@ -10,13 +10,13 @@ use conclave_observe::family::locks::LockPanel;
 use conclave_observe::{Report, Time};
 use serde_json::{Value, json};
 
-use super::{OfFamily, load_line, sent, times};
+use super::{Account, load_line, sent, times};
 use crate::plan::Done;
 use crate::sentence::{counted, plural};
 use crate::unit::{Unit, number, spread};
 
 /// What is told of it.
-pub(super) const ACCOUNT: OfFamily = OfFamily { work, lines, by_process, fields };
+pub(crate) const ACCOUNT: Account = Account { work, lines, by_process, fields };
 
 /// What was to be done; a recorded run does not tell.
 fn work(done: &Done) -> String {

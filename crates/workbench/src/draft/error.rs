@@ -105,19 +105,15 @@ pub enum DraftError {
         /// Who.
         caller: ProcessId,
     },
-    /// A scenario says something that is about locks.
-    #[error("{name} is not a mutual exclusion algorithm; leave `{word}` out of the scenario")]
-    NoLock {
+    /// A scenario says something that is about another family.
+    #[error("{name} {lacks}; leave `{word}` out of the scenario")]
+    Family {
         /// The algorithm.
         name: &'static str,
+        /// What it is not.
+        lacks: &'static str,
         /// The scenario's word.
         word: &'static str,
-    },
-    /// A scenario calls an election where there is none.
-    #[error("{name} elects nobody; leave `call` out of the scenario")]
-    NoElection {
-        /// The algorithm.
-        name: &'static str,
     },
     /// A scenario sets a clock that there is not.
     #[error("{name} has no logical clock; leave `clock` out of the scenario, or choose lamport")]

@@ -5,32 +5,32 @@ use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
 
 use super::DraftError;
+use crate::family::{Playable, Profile};
 use crate::scenario::Scenario;
 
 /// Whether a scenario says all that the algorithm needs, and nothing that it has no use for.
 pub fn check_scenario(entry: &'static Entry, scenario: &Scenario) -> Result<(), DraftError> {
     let name = entry.name;
-    let is_lock = entry.is_of::<Locks>();
-    let is_election = entry.is_of::<Elections>();
-    let for_locks = [
-        ("request", !scenario.requests.is_empty()),
-        ("hold", scenario.hold.is_some()),
-        ("holder", scenario.holder.is_some()),
-        ("clock", !scenario.clocks.is_empty()),
+    let words = [
+        ("request", Locks::PROFILE, !scenario.requests.is_empty()),
+        ("hold", Locks::PROFILE, scenario.hold.is_some()),
+        ("holder", Locks::PROFILE, scenario.holder.is_some()),
+        ("clock", Locks::PROFILE, !scenario.clocks.is_empty()),
+        ("call", Elections::PROFILE, !scenario.calls.is_empty()),
     ];
-    if let Some(&(word, _)) = for_locks.iter().find(|(_, is_said)| *is_said && !is_lock) {
-        return Err(DraftError::NoLock { name, word });
-    }
-    if !scenario.calls.is_empty() && !is_election {
-        return Err(DraftError::NoElection { name });
+    let is_of = |profile: &Profile| profile.vocabulary.family == entry.family;
+    for (word, profile, is_said) in words {
+        if is_said && !is_of(profile) {
+            return Err(DraftError::Family { name, lacks: profile.lacks, word });
+        }
     }
     if !scenario.clocks.is_empty() && !has_logical_clock(entry) {
         return Err(DraftError::NoClock { name });
     }
-    if is_lock && scenario.requests.is_empty() {
+    if is_of(Locks::PROFILE) && scenario.requests.is_empty() {
         return Err(DraftError::NobodyAsks);
     }
-    if is_election && scenario.calls.is_empty() && !begins_by_itself(entry) {
+    if is_of(Elections::PROFILE) && scenario.calls.is_empty() && !begins_by_itself(entry) {
         return Err(DraftError::NobodyCalls);
     }
     Ok(())

@@ -12,16 +12,13 @@ use conclave_algorithms::catalogue::Setting as Timer;
 
 use conclave_check::system::{Channels, Faults, Flaw, Premise, TimeModel};
 use conclave_check::{Fairness, Limit, Progress, Verdict};
-use conclave_core::Family;
 use conclave_core::View;
-use conclave_core::detector::Detectors;
-use conclave_core::election::{Elections, TERMS};
-use conclave_core::mutex::Locks;
 use conclave_observe::Time;
 use serde_json::{Map, Value, json};
 
 use super::properties::{self, Answer};
 use super::{SearchPlan, Searched, time_word};
+use crate::family;
 use crate::recorded::judge_again;
 use crate::setting;
 use crate::unit::grouped;
@@ -92,8 +89,7 @@ pub fn reason(
                 0 => "after all states were found".into(),
                 many => format!("with {} not looked at", count(many, "state", "states")),
             };
-            let is_endless = plan.entry.is_of::<Elections>() && plan.entry.promises.keeps(TERMS);
-            let hint = match is_endless && plan.is_complete() {
+            let hint = match family::has_terms(plan.entry) && plan.is_complete() {
                 true => "; it goes on for ever, so try `safety` with `terms` 3 and `timeouts` 2",
                 false => "",
             };
@@ -104,11 +100,9 @@ pub fn reason(
 
 /// What would make it happen.
 fn what_to_allow(plan: &SearchPlan, missing: &[Premise]) -> &'static str {
-    let is_detector = plan.entry.is_of::<Detectors>();
+    let profile = family::profile(plan.entry);
     match missing {
-        [Premise::Served, ..] if is_detector => {
-            "let somebody die with `crashes`, or ask for no more than `safety`"
-        }
+        [Premise::Served, ..] if profile.asks.is_none() => profile.to_serve,
         [Premise::TwoWait, ..] => "let more ask, or ask more often",
         [Premise::LastTerm] => "raise `timeouts`, or lower `terms`",
         _ if plan.is_complete() => "let more ask, or more faults happen",
@@ -156,10 +150,8 @@ fn asked(plan: &SearchPlan, one: &str, more: &str) -> String {
 /// What is bounded, in words.
 fn bounds(plan: &SearchPlan) -> Vec<String> {
     let mut words = Vec::new();
-    match plan.entry.family {
-        Locks::NAME => words.push(asked(plan, "request", "requests")),
-        Elections::NAME => words.push(asked(plan, "call", "calls")),
-        _ => {}
+    if let Some((one, more)) = family::profile(plan.entry).asks {
+        words.push(asked(plan, one, more));
     }
     let Faults { crashes, returns, losses, duplications } = plan.faults;
     let faults = [
@@ -351,7 +343,7 @@ pub fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &
         "algorithm": plan.entry.name,
         "n": plan.clients.len(),
         "ids": plan.clients.members().iter().map(|id| id.0).collect::<Vec<_>>(),
-        "requests": (!plan.entry.is_of::<Detectors>()).then_some(plan.requests),
+        "requests": family::profile(plan.entry).asks.map(|_| plan.requests),
         "askers": plan.askers.as_ref().map(|ids| ids.iter().map(|id| id.0).collect::<Vec<_>>()),
         "settings": plan.settings().into_iter().collect::<BTreeMap<_, _>>(),
         "unfair": unfair(plan),

@@ -6,13 +6,11 @@ use alloc::vec::Vec;
 use conclave_algorithms::catalogue::{Entry, SeatingError, Setting as Timer};
 use conclave_check::STATES_MAX;
 use conclave_check::system::{Bounds, Channels, Faults, TimeModel};
-use conclave_core::detector::Detectors;
-use conclave_core::election::{Elections, TERMS};
-use conclave_core::mutex::Locks;
 use conclave_core::{DuplicateId, ProcessId, View};
 
 use super::SearchPlan;
 use crate::draft::{DraftError, check_voters};
+use crate::family;
 use crate::setting::{self, Group, NamesSettings, SettingError, Unfit};
 
 /// What was said of a search. What was not follows from what the algorithm needs.
@@ -152,8 +150,8 @@ impl SearchDraft {
 
     /// Who asks how often.
     fn ask(&self, plan: &mut SearchPlan) -> Result<(), SearchDraftError> {
-        let is_detector = plan.entry.is_of::<Detectors>();
-        if self.requests.is_some() && is_detector {
+        let is_asked = family::profile(plan.entry).asks.is_some();
+        if self.requests.is_some() && !is_asked {
             return Err(SearchDraftError::NothingToAsk("requests"));
         }
         plan.requests = self.requests.unwrap_or(plan.requests);
@@ -161,7 +159,7 @@ impl SearchDraft {
         if let Some(&stranger) = askers.iter().find(|&&id| plan.clients.seat(id).is_none()) {
             return Err(SearchDraftError::Stranger(stranger));
         }
-        if is_detector {
+        if !is_asked {
             return Err(SearchDraftError::NothingToAsk("askers"));
         }
         let is_twice = |place: &usize| askers[..*place].contains(&askers[*place]);
@@ -203,8 +201,7 @@ impl SearchDraft {
 
     /// What is bounded, and what is judged.
     fn bound(&self, plan: &mut SearchPlan) -> Result<(), SearchDraftError> {
-        let has_terms = plan.entry.is_of::<Elections>() && plan.entry.promises.keeps(TERMS);
-        if self.bounds.terms.is_some() && !has_terms {
+        if self.bounds.terms.is_some() && !family::has_terms(plan.entry) {
             return Err(SearchDraftError::NoTerms(plan.entry.name));
         }
         plan.bounds = self.bounds;
@@ -239,7 +236,7 @@ fn check_unfair(what: Unfair, plan: &SearchPlan) -> Result<(), SearchDraftError>
     let entry = plan.entry;
     match what {
         Unfair::Timers if entry.settings.is_empty() => Err(SearchDraftError::NoTimers(entry.name)),
-        Unfair::Leaves if !entry.is_of::<Locks>() => {
+        Unfair::Leaves if !family::profile(entry).is_given_back => {
             Err(SearchDraftError::NobodyLeaves(entry.name))
         }
         Unfair::Ticks if !plan.time.is_sync() => Err(SearchDraftError::NoTicks),

@@ -87,21 +87,17 @@ pub enum SettingError {
 /// A setting that an algorithm has no use for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unfit {
-    /// It is about locks.
-    #[error("{name} is not a mutual exclusion algorithm; leave `{setting}` out")]
-    NoLock {
+    /// It is about another family.
+    #[error("{name} {lacks}; leave `{setting}` out{instead}")]
+    Family {
         /// The algorithm.
         name: &'static str,
         /// What was said of it.
         setting: &'static str,
-    },
-    /// It is about elections.
-    #[error("{name} elects nobody; leave `{setting}` out, or choose e.g. bully")]
-    NoElection {
-        /// The algorithm.
-        name: &'static str,
-        /// What was said of it.
-        setting: &'static str,
+        /// What the algorithm is not.
+        lacks: &'static str,
+        /// What to choose instead.
+        instead: &'static str,
     },
     /// It is about the value that leaders keep.
     #[error("the leaders of {name} keep no value; leave `{setting}` out, or choose chubby")]
@@ -147,8 +143,7 @@ fn takes_or_none(takes: &[&str]) -> String {
 impl NamesSettings for Unfit {
     fn settings(&self) -> Vec<&'static str> {
         match self {
-            Self::NoLock { setting, .. }
-            | Self::NoElection { setting, .. }
+            Self::Family { setting, .. }
             | Self::NoValue { setting, .. }
             | Self::NoVotingSets { setting, .. } => Vec::from([*setting]),
             Self::HasEnd { setting, .. } => Vec::from([*setting, "max-time"]),

@@ -7,6 +7,8 @@ use alloc::vec::Vec;
 use conclave_algorithms::catalogue::Setting as Timer;
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
+use conclave_core::election::Elections;
+use conclave_core::mutex::Locks;
 use conclave_core::{ProcessId, View};
 use conclave_observe::{JudgeOrdering, Time};
 use conclave_sim::{
@@ -14,6 +16,7 @@ use conclave_sim::{
     Return, Workload,
 };
 
+use crate::family::Playable;
 use crate::notation::{Notation, parse_time};
 
 use super::access;
@@ -181,7 +184,7 @@ pub static SETTINGS: &[Setting] = &[
         meaning: "Who asks when: one (each alone), contend (all at once, and again) or think:M \
                   [default: contend]",
         shape: Shape::One("NAME"),
-        fits: Fits::Locks,
+        fits: Fits::Family(Locks::PROFILE),
         spoken: Spoken::Always,
         access: &One {
             parse: read::<Workload>,
@@ -196,7 +199,7 @@ pub static SETTINGS: &[Setting] = &[
         name: "entries",
         meaning: "How many entries in all [default: 4 for each process, 1 if each asks alone]",
         shape: Shape::One("COUNT"),
-        fits: Fits::Locks,
+        fits: Fits::Family(Locks::PROFILE),
         follows: true,
         spoken: Spoken::Always,
         access: &One {
@@ -212,7 +215,7 @@ pub static SETTINGS: &[Setting] = &[
         name: "hold",
         meaning: "How long a holder stays in [default: 1ms]",
         shape: Shape::One("TIME"),
-        fits: Fits::Locks,
+        fits: Fits::Family(Locks::PROFILE),
         access: &One {
             parse: duration,
             show: time,
@@ -227,7 +230,7 @@ pub static SETTINGS: &[Setting] = &[
         meaning: "Who calls an election, and when if not at the start [default: the first that is up]",
         shape: Shape::List("ID[@TIME],..."),
         group: Some(Group::Elections),
-        fits: Fits::Elections,
+        fits: Fits::Family(Elections::PROFILE),
         follows: true,
         // Who has no callers begins by itself, and there is no word for nobody.
         spoken: Spoken::When(|plan| !plan.calls.is_empty() && plan.calls != plan.default_calls()),
@@ -340,7 +343,7 @@ pub static SETTINGS: &[Setting] = &[
                   in between",
         shape: Shape::One("TIME"),
         group: Some(Group::Elections),
-        fits: Fits::Values,
+        fits: Fits::Values(Elections::PROFILE),
         access: &One {
             parse: long_enough,
             show: time,
@@ -433,7 +436,7 @@ pub static SETTINGS: &[Setting] = &[
         meaning: "What a logical clock shows first, where it is not 0, e.g. 32 101",
         shape: Shape::Again("ID COUNT"),
         group: None,
-        fits: Fits::Locks,
+        fits: Fits::Family(Locks::PROFILE),
         is_recorded: true,
         access: &Many {
             parse: clock,
@@ -452,7 +455,7 @@ pub static SETTINGS: &[Setting] = &[
         meaning: "Who is in from the start",
         shape: Shape::One("ID"),
         group: None,
-        fits: Fits::Locks,
+        fits: Fits::Family(Locks::PROFILE),
         is_recorded: true,
         access: &One {
             parse: |text| text.parse().map(ProcessId).map_err(|_| SettingError::Holder),
@@ -511,7 +514,7 @@ pub static SETTINGS: &[Setting] = &[
         name: "ordering",
         meaning: "Judge the order of grants also above 32 processes, where that is expensive",
         group: Some(Group::Judging),
-        fits: Fits::Locks,
+        fits: Fits::Family(Locks::PROFILE),
         follows: true,
         spoken: Spoken::When(|plan| plan.ordering != plan.default_ordering()),
         access: &Switch {
