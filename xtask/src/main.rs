@@ -23,6 +23,8 @@ const USAGE: &str = "usage: cargo xtask TASK
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
   fuzz [SECONDS] fuzz every parser for so long (30)
   bench          the benchmarks
+  deny           licences, sources and advisories of all dependencies, as deny.toml says; needs
+                 cargo-deny, and a network for the advisories
   compare OLD NEW [SEEDS]     whether two builds of conclave run the same random plans alike, SEEDS
                               of each algorithm (1000)
   compare --searches OLD NEW  whether their quick searches find the same
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz("30"),
         ["fuzz", seconds] => fuzz(seconds),
         ["bench"] => bench(),
+        ["deny"] => deny(),
         ["compare", "--searches", old, new] => compare::searches(old, new),
         ["compare", old, new] => compare::runs(&root(), old, new, "1000"),
         ["compare", old, new, seeds] => compare::runs(&root(), old, new, seeds),
@@ -213,6 +216,21 @@ fn seeds(count: &str) -> anyhow::Result<()> {
     let args = ["test", "--release", "--package", "conclave-cli"];
     let tests = ["--test", "seeds", "--test", "election_seeds", "--", "--nocapture"];
     run(cargo_command().args(args).args(tests).env("CONCLAVE_SEEDS", count))
+}
+
+/// Holds what both lock files have to `deny.toml`.
+fn deny() -> anyhow::Result<()> {
+    let is_there = cargo_command().args(["deny", "--version"]).output()?.status.success();
+    if !is_there {
+        bail!("cargo-deny is missing; get it by: cargo install --locked cargo-deny");
+    }
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+        let config = root().join("deny.toml");
+        let mut command = cargo_command();
+        command.args(["deny", "--locked", "--manifest-path", manifest, "--config"]).arg(config);
+        run(command.args(["check", "licenses", "bans", "sources", "advisories"]))?;
+    }
+    Ok(())
 }
 
 /// Splits the time between the parsers.
