@@ -403,6 +403,27 @@ fn reserve(curve: &Curve, places: &[Point], placer: &mut Placer) {
     }
 }
 
+/// Where a label may be, seen from its point: the nearer the better, and of those equally near, the
+/// first.
+struct Ring {
+    /// What the first place costs; each further one costs two more.
+    price: usize,
+    /// How many half widths of the label to the right, and how many pixels down.
+    places: &'static [(i64, i64)],
+}
+
+const RINGS: [Ring; 4] = [
+    // Beside the point: to the right first.
+    Ring {
+        price: 0,
+        places: &[(1, -8), (1, 0), (1, 8), (0, -15), (-1, 8), (-1, 0), (0, 15), (-1, -8)],
+    },
+    // Too far not to need a line to the point.
+    Ring { price: 40, places: &[(0, -32), (0, 32), (1, -28), (-1, 28), (1, 28), (-1, -28)] },
+    Ring { price: 60, places: &[(2, -40), (-2, 40), (2, 40), (-2, -40)] },
+    Ring { price: 70, places: &[(0, -56), (0, 56)] },
+];
+
 /// Writes beside each point what it stands for. Where others are too near for that, it is written
 /// further away, with a line to its point.
 fn label_points(
@@ -418,33 +439,15 @@ fn label_points(
     for (value, place) in curve.points.iter().zip(places) {
         let ring = if value.is_ringed { RING_HALF - MARKER_HALF } else { Px::ZERO };
         let wide = text::width(&value.label, style::SMALL).half() + px(8) + ring;
-        let around = [
-            (0, wide, px(-8)),
-            (2, wide, Px::ZERO),
-            (4, wide, px(8)),
-            (6, Px::ZERO, px(-15)),
-            (8, -wide, px(8)),
-            (10, -wide, Px::ZERO),
-            (12, Px::ZERO, px(15)),
-            (14, -wide, px(-8)),
-            (40, Px::ZERO, px(-32)),
-            (42, Px::ZERO, px(32)),
-            (44, wide, px(-28)),
-            (46, -wide, px(28)),
-            (48, wide, px(28)),
-            (50, -wide, px(-28)),
-            (60, wide * 2, px(-40)),
-            (62, -wide * 2, px(40)),
-            (64, wide * 2, px(40)),
-            (66, -wide * 2, px(-40)),
-            (70, Px::ZERO, px(-56)),
-            (72, Px::ZERO, px(56)),
-        ];
+        let around = RINGS.iter().flat_map(|ring| {
+            let places = (0..).step_by(2).zip(ring.places);
+            places.map(|(later, &(wides, dy))| (ring.price + later, wide * wides, px(dy)))
+        });
         // A column at the edge is narrower than most words: they end where it does.
         let to_edge = area.right - px(6) - wide + px(8) - place.x;
         let at_edge = [-20, 20, -36, 36].map(|dy| (1, to_edge, px(dy)));
         let at_edge = at_edge.into_iter().filter(|_| value.across.is_none());
-        let labels = around.into_iter().chain(at_edge).map(|(price, dx, dy)| {
+        let labels = around.chain(at_edge).map(|(price, dx, dy)| {
             let away = if dy < Px::ZERO { -ring } else { ring };
             let away = if dx == Px::ZERO { away } else { Px::ZERO };
             let center = Point::new(place.x + dx, place.y + (dy + away) * side);
