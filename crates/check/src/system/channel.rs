@@ -17,7 +17,7 @@ pub(crate) struct Channel<M>(pub(crate) SmallVec<[InFlight<M>; 2]>);
 pub(crate) struct InFlight<M> {
     pub(crate) message: M,
     /// In how many ticks it must have arrived; 0 where time is not counted.
-    pub(crate) left: u16,
+    pub(crate) due_in: u16,
 }
 
 /// What is worth knowing of a channel.
@@ -97,7 +97,7 @@ impl<M: Message> Wires<M> {
         ChannelInfo {
             next,
             has_call: channel.0.iter().any(is_call),
-            is_due: channel.0.iter().any(|it| it.left == 0),
+            is_due: channel.0.iter().any(|it| it.due_in == 0),
         }
     }
 
@@ -124,7 +124,8 @@ impl<M: Message> Wires<M> {
 impl<M: Message> Channel<M> {
     /// The same with every message renamed.
     pub(crate) fn renamed(&self, rename: impl Fn(&M) -> M) -> Self {
-        let renamed = |it: &InFlight<M>| InFlight { message: rename(&it.message), left: it.left };
+        let renamed =
+            |it: &InFlight<M>| InFlight { message: rename(&it.message), due_in: it.due_in };
         Self(self.0.iter().map(renamed).collect())
     }
 }
@@ -136,9 +137,9 @@ impl<M: Clone> Channel<M> {
         rest
     }
 
-    pub(crate) fn with(&self, message: M, left: Ticks) -> Self {
+    pub(crate) fn with(&self, message: M, due_in: Ticks) -> Self {
         let mut more = self.clone();
-        more.0.push(InFlight { message, left: left.count });
+        more.0.push(InFlight { message, due_in: due_in.count });
         more
     }
 
@@ -153,7 +154,7 @@ impl<M: Clone> Channel<M> {
     pub(crate) fn later(&self) -> Self {
         let mut later = self.clone();
         for flight in &mut later.0 {
-            flight.left = flight.left.saturating_sub(1);
+            flight.due_in = flight.due_in.saturating_sub(1);
         }
         later
     }

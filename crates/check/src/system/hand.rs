@@ -11,7 +11,7 @@ use super::flaw::{Flaw, PREMISES, Premise};
 use super::rules::{
     Cause, Frame, Harm, Harmed, NO_NEWS, NodeInfo, Outcome, Rules, TimerInfo, WatchInfo,
 };
-use super::setup::{Good, Left};
+use super::setup::{Allowance, Bounded};
 use super::step::Deed;
 use super::symmetry::Orbits;
 use super::table::{Map, Mirror, PartId};
@@ -48,6 +48,23 @@ pub(crate) struct Hand<'a> {
 #[inline]
 fn pair(one: PartId, other: PartId) -> u64 {
     u64::from(one) << 32 | u64::from(other)
+}
+
+/// What a judge is told of a state beside news.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Moment {
+    /// No message is in flight that belongs to a call.
+    is_quiet: bool,
+    /// Time has passed.
+    is_tick: bool,
+}
+
+impl Moment {
+    /// What the judge remembers, the news and this, as one number.
+    #[inline]
+    fn key(self, memory: PartId, news: PartId) -> u64 {
+        pair(memory, news) << 2 | u64::from(self.is_tick) << 1 | u64::from(self.is_quiet)
+    }
 }
 
 /// A state as it was found, and the fingerprint of that which is being made of it.
@@ -123,11 +140,12 @@ impl Hand<'_> {
     }
 
     #[inline]
-    fn put_left(&mut self, print: &mut Fingerprint, left: Left) {
-        let place = self.frame.places.left();
-        let (from, to) = (Fingerprint::of_number(self.row[place]), Fingerprint::of_number(left.0));
+    fn put_allowance(&mut self, print: &mut Fingerprint, allowance: Allowance) {
+        let place = self.frame.places.allowance();
+        let (from, to) =
+            (Fingerprint::of_number(self.row[place]), Fingerprint::of_number(allowance.0));
         print.change(place, from, to);
-        self.row[place] = left.0;
+        self.row[place] = allowance.0;
     }
 
     fn put_watch(&mut self, print: &mut Fingerprint, watch: PartId) {
@@ -161,9 +179,9 @@ impl Hand<'_> {
 
     /// Whether nobody will ever take in what is sent to that one.
     #[inline]
-    fn is_gone(&mut self, seat: Seat, left: Left) -> bool {
+    fn is_gone(&mut self, seat: Seat, allowance: Allowance) -> bool {
         let node = self.row[seat.index()];
-        !self.nodes.part(node).info.is_up && left.take(Good::Return).is_none()
+        !self.nodes.part(node).info.is_up && allowance.take(Bounded::Return).is_none()
     }
 
     /// Makes the state that an outcome at `seat` leads to, from what is in the row already, and
@@ -186,9 +204,9 @@ impl Hand<'_> {
         self.put_node(&mut print, seat, node);
         for index in 0..self.outcomes[outcome].sends.len() {
             let (to, message) = self.outcomes[outcome].sends[index];
-            let has_faults = self.frame.all.0 & 0xffff != 0;
-            let left = Left(self.row[self.frame.places.left()]);
-            if !(has_faults && self.is_gone(to, left)) {
+            let has_faults = self.frame.all.allows_faults();
+            let allowance = Allowance(self.row[self.frame.places.allowance()]);
+            if !(has_faults && self.is_gone(to, allowance)) {
                 self.send(&mut print, seat, to, message);
             }
         }
@@ -221,26 +239,26 @@ impl Hand<'_> {
         }
         let is_quiet = wants_quiet && self.is_quiet();
         let watch = self.row[self.frame.places.watch()];
-        let how = u32::from(is_quiet) | u32::from(tick) << 1;
-        let after = match self.judged.get(&(pair(watch, news) << 2 | u64::from(how))) {
+        let moment = Moment { is_quiet, is_tick: tick };
+        let after = match self.judged.get(&moment.key(watch, news)) {
             Some(&after) => after,
-            None => self.judge_anew(watch, news, how),
+            None => self.judge_anew(watch, news, moment),
         };
         self.put_watch(print, after);
         self.watches.part(after).info.breach
     }
 
     #[cold]
-    fn judge_anew(&mut self, before: PartId, news: PartId, how: u32) -> PartId {
-        let after = self.judged_by(before, news, how);
-        self.hold_judge_against_renamed((before, news, how), after);
-        self.judged.insert(pair(before, news) << 2 | u64::from(how), after);
+    fn judge_anew(&mut self, before: PartId, news: PartId, moment: Moment) -> PartId {
+        let after = self.judged_by(before, news, moment);
+        self.hold_judge_against_renamed((before, news, moment), after);
+        self.judged.insert(moment.key(before, news), after);
         after
     }
 
-    pub(super) fn judged_by(&self, before: PartId, news: PartId, how: u32) -> PartId {
+    pub(super) fn judged_by(&self, before: PartId, news: PartId, moment: Moment) -> PartId {
         let mut watch = self.frame.watches.part(before).value.clone();
-        if how & 2 != 0 {
+        if moment.is_tick {
             watch.on_tick();
         }
         if news != NO_NEWS {
@@ -248,7 +266,7 @@ impl Hand<'_> {
             let (seat, whats) = &news.value;
             whats.iter().for_each(|&what| watch.on(*seat, what));
         }
-        if how & 1 != 0 {
+        if moment.is_quiet {
             watch.on_quiet();
         }
         self.frame.watch(watch)
@@ -318,15 +336,15 @@ impl Hand<'_> {
         if self.frame.is_sync && !has_deadline && self.awaits_message(base, seat) {
             return false;
         }
-        let mut left = Left(base.words[self.frame.places.left()]);
+        let mut allowance = Allowance(base.words[self.frame.places.allowance()]);
         if self.frame.has_timeouts {
-            let Some(less) = left.take(Good::Timeout) else {
+            let Some(less) = allowance.take(Bounded::Timeout) else {
                 self.premises[Premise::Beyond.index()] += 1;
                 self.is_cut_off = true;
                 // It would run out, were it not for the bound: this is no deadlock.
                 return true;
             };
-            left = less;
+            allowance = less;
         }
         let can = |timer: &TimerInfo| if has_deadline { timer.is_first } else { timer.is_ripe };
         for (index, timer) in timers.iter().enumerate().filter(|(_, timer)| can(timer)) {
@@ -334,7 +352,7 @@ impl Hand<'_> {
             let outcome = self.outcome(node, Cause::RunsOut(index));
             self.begin_row(base.words);
             let mut print = base.print;
-            self.put_left(&mut print, left);
+            self.put_allowance(&mut print, allowance);
             self.carry_out(seat, outcome, Deed::RunsOut { seat, tag: timer.tag }, print, out);
         }
         true
@@ -380,28 +398,28 @@ impl Hand<'_> {
     }
 
     fn faults(&mut self, base: &Base<'_>, out: &mut Successors) {
-        let left = Left(base.words[self.frame.places.left()]);
+        let allowance = Allowance(base.words[self.frame.places.allowance()]);
         let seats = || (0..self.frame.places.members).map(Seat::at);
-        if let Some(less) = left.take(Good::Crash) {
+        if let Some(less) = allowance.take(Bounded::Crash) {
             for seat in seats() {
                 self.crashes(base, seat, less, out);
             }
         }
-        if let Some(less) = left.take(Good::Return) {
+        if let Some(less) = allowance.take(Bounded::Return) {
             for seat in seats() {
                 let node = base.words[seat.index()];
                 if !self.nodes.part(node).info.is_up {
                     let outcome = self.outcome(node, Cause::Returns);
                     self.begin_row(base.words);
                     let mut print = base.print;
-                    self.put_left(&mut print, less);
+                    self.put_allowance(&mut print, less);
                     self.premises[Premise::Returned.index()] += 1;
                     self.carry_out(seat, outcome, Deed::Returns(seat), print, out);
                 }
             }
         }
-        let lost = left.take(Good::Loss);
-        let doubled = left.take(Good::Duplication);
+        let lost = allowance.take(Bounded::Loss);
+        let doubled = allowance.take(Bounded::Duplication);
         for from in seats() {
             let node = base.words[from.index()];
             let is_free = self.frame.crash_loses && !self.nodes.part(node).info.is_up;
@@ -412,17 +430,17 @@ impl Hand<'_> {
                 (true, false) => Which::All,
                 (false, _) => Which::Nothing,
             };
-            self.harm(base, left, from, (Harm::Loss, free), out);
-            if let Some(left) = lost {
-                self.harm(base, left, from, (Harm::Loss, free.others()), out);
+            self.harm(base, allowance, from, (Harm::Loss, free), out);
+            if let Some(allowance) = lost {
+                self.harm(base, allowance, from, (Harm::Loss, free.others()), out);
             }
-            if let Some(left) = doubled {
-                self.harm(base, left, from, (Harm::Duplication, Which::All), out);
+            if let Some(allowance) = doubled {
+                self.harm(base, allowance, from, (Harm::Duplication, Which::All), out);
             }
         }
     }
 
-    fn crashes(&mut self, base: &Base<'_>, seat: Seat, less: Left, out: &mut Successors) {
+    fn crashes(&mut self, base: &Base<'_>, seat: Seat, less: Allowance, out: &mut Successors) {
         let node = base.words[seat.index()];
         if !self.nodes.part(node).info.is_up {
             return;
@@ -430,8 +448,8 @@ impl Hand<'_> {
         let outcome = self.outcome(node, Cause::Crashes);
         self.begin_row(base.words);
         let mut print = base.print;
-        self.put_left(&mut print, less);
-        if less.take(Good::Return).is_none() {
+        self.put_allowance(&mut print, less);
+        if less.take(Bounded::Return).is_none() {
             // What is on its way to it, nobody will take in.
             let places = self.frame.places;
             for from in (0..places.members).map(Seat::at).filter(|&from| from != seat) {
@@ -446,7 +464,7 @@ impl Hand<'_> {
     fn harm(
         &mut self,
         base: &Base<'_>,
-        less: Left,
+        less: Allowance,
         from: Seat,
         (harm, which): (Harm, Which),
         out: &mut Successors,
@@ -469,7 +487,7 @@ impl Hand<'_> {
                 self.premises[premise.index()] += 1;
                 self.begin_row(base.words);
                 let mut print = base.print;
-                self.put_left(&mut print, less);
+                self.put_allowance(&mut print, less);
                 self.put_channel(&mut print, place, after);
                 let breach = self.judge(&mut print, NO_NEWS, false);
                 self.hand_on(deed, print, breach, out);
@@ -491,7 +509,7 @@ impl Hand<'_> {
         self.premises[Premise::TwoWait.index()] += u64::from(pending.count_ones() > 1);
         self.premises[Premise::Finished.index()] += u64::from(is_done);
         let is_stuck = pending != 0 && !has_duty;
-        let is_faultless = Left(base.words[places.left()]).is_faultless(self.frame.all);
+        let is_faultless = Allowance(base.words[places.allowance()]).is_faultless(self.frame.all);
         let flaw = if is_faultless { Flaw::Deadlock } else { Flaw::Stalled };
         let is_flaw = is_stuck && (is_faultless || !self.frame.passes_over_stalls);
         let cut_off = if self.is_cut_off { Look::CUT_OFF } else { 0 };
@@ -536,7 +554,7 @@ impl Worker for Hand<'_> {
         let places = self.frame.places;
         self.row.clear();
         self.row.resize(places.width(), EMPTY);
-        self.row[places.left()] = self.frame.all.0;
+        self.row[places.allowance()] = self.frame.all.0;
         self.row[places.watch()] = self.frame.watch(self.frame.first_watch.clone());
         let mut flaw = None;
         let mut ignored = Fingerprint::default();
@@ -587,7 +605,7 @@ impl Worker for Hand<'_> {
         if self.frame.is_sync {
             has_duty |= self.tick(&base, out);
         }
-        if self.frame.all.0 & 0xffff != 0 {
+        if self.frame.all.allows_faults() {
             self.faults(&base, out);
         }
         self.look(&base, has_duty)

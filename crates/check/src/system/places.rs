@@ -23,7 +23,7 @@ impl Places {
         self.width() - 2
     }
 
-    pub(super) fn left(self) -> usize {
+    pub(super) fn allowance(self) -> usize {
         self.width() - 1
     }
 

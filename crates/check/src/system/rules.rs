@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::channel::{ChannelInfo, KindBit};
 use super::flaw::Flaw;
 use super::places::Places;
-use super::setup::{Channels, Left, Setup};
+use super::setup::{Allowance, Channels, Setup};
 use super::symmetry::Group;
 use super::table::{PartId, Source, Table};
 use crate::{FlawCode, Shared};
@@ -61,7 +61,7 @@ pub(crate) trait Rules: Shared {
 /// What steps need to know beside the rules; the protocol's types have no part in it.
 pub(crate) struct Frame {
     pub(crate) places: Places,
-    pub(crate) all: Left,
+    pub(crate) all: Allowance,
     pub(crate) is_sync: bool,
     pub(crate) is_fifo: bool,
     /// Whether timers run out only so often.
@@ -178,7 +178,7 @@ impl Frame {
         let first_watch = (setup.vocabulary.watch)(&brief);
         Self {
             places: Places { members: setup.view.len() },
-            all: Left::all(setup.faults, setup.bounds),
+            all: Allowance::all(setup.faults, setup.bounds),
             is_sync: setup.time.is_sync(),
             is_fifo: setup.channels == Channels::Fifo,
             has_timeouts: setup.bounds.timeouts.is_some(),

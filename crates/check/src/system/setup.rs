@@ -135,13 +135,14 @@ impl TimeModel {
     }
 }
 
-/// What is left of all that is bounded, as one word of a state.
+/// What may still happen of all that is bounded, as one word of a state: four bits for each kind of
+/// fault, and above them eight for timers that run out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Left(pub(crate) u32);
+pub(crate) struct Allowance(pub(crate) u32);
 
-/// Something of which there is so much.
+/// Something that may happen only so often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Good {
+pub(crate) enum Bounded {
     Crash,
     Return,
     Loss,
@@ -149,7 +150,10 @@ pub(crate) enum Good {
     Timeout,
 }
 
-impl Left {
+impl Allowance {
+    /// The bits for faults of all kinds.
+    const FAULTS: u32 = 0xffff;
+
     /// All of it. What is not bounded is never taken.
     pub(crate) fn all(faults: Faults, bounds: Bounds) -> Self {
         let nibbles = [faults.crashes, faults.returns, faults.losses, faults.duplications];
@@ -159,13 +163,13 @@ impl Left {
 
     /// One less, if there is one.
     #[inline]
-    pub(crate) fn take(self, good: Good) -> Option<Self> {
-        let (shift, bits) = match good {
-            Good::Crash => (0, 4),
-            Good::Return => (4, 4),
-            Good::Loss => (8, 4),
-            Good::Duplication => (12, 4),
-            Good::Timeout => (16, 8),
+    pub(crate) fn take(self, what: Bounded) -> Option<Self> {
+        let (shift, bits) = match what {
+            Bounded::Crash => (0, 4),
+            Bounded::Return => (4, 4),
+            Bounded::Loss => (8, 4),
+            Bounded::Duplication => (12, 4),
+            Bounded::Timeout => (16, 8),
         };
         let many = self.0 >> shift & ((1 << bits) - 1);
         (many > 0).then(|| Self(self.0 - (1 << shift)))
@@ -174,6 +178,17 @@ impl Left {
     /// Whether no fault has happened yet.
     #[inline]
     pub(crate) fn is_faultless(self, all: Self) -> bool {
-        self.0 & 0xffff == all.0 & 0xffff
+        self.faults() == all.faults()
+    }
+
+    /// Whether any fault may still happen.
+    #[inline]
+    pub(crate) fn allows_faults(self) -> bool {
+        self.faults() != 0
+    }
+
+    #[inline]
+    fn faults(self) -> u32 {
+        self.0 & Self::FAULTS
     }
 }

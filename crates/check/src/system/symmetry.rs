@@ -23,7 +23,7 @@ use conclave_core::{Renaming, Seat};
 use conclave_observe::Observed;
 
 use super::channel::EMPTY;
-use super::hand::Hand;
+use super::hand::{Hand, Moment};
 use super::rules::{Cause, NO_NEWS, News, NodeInfo, Outcome};
 use super::table::PartId;
 use super::{Client, Places, Setup, System};
@@ -108,7 +108,7 @@ impl Group {
             let seats = (0..places.members).map(|seat| names.seat(Seat::at(seat)).index());
             let pairs = places.pairs();
             let channels = pairs.map(|(a, b)| places.channel(names.seat(a), names.seat(b)));
-            seats.chain(channels).chain([places.watch(), places.left()]).collect()
+            seats.chain(channels).chain([places.watch(), places.allowance()]).collect()
         };
         let places = renamings.iter().map(moved).collect();
         Self { renamings, trades, places, asymmetry: OnceLock::new() }
@@ -288,7 +288,7 @@ impl Hand<'_> {
         let (_, empty) = orbits.channels.at(EMPTY, 0);
         let mut bare = Fingerprint::default();
         channels.clone().for_each(|place| bare.add(place, empty));
-        bare.add(places.left(), Fingerprint::of_number(self.row[places.left()]));
+        bare.add(places.allowance(), Fingerprint::of_number(self.row[places.allowance()]));
         let print_of = |renaming: usize| {
             let (moved, mut print) = (&group.places[renaming], bare);
             for (&to, &node) in moved.iter().zip(&self.row[..places.members]) {
@@ -314,7 +314,7 @@ impl Hand<'_> {
     fn rename_row(&mut self, orbits: &mut Orbits, group: &Group, renaming: usize) {
         let places = self.frame.places;
         orbits.row.clone_from(&self.row);
-        for (place, &to) in group.places[renaming].iter().enumerate().take(places.left()) {
+        for (place, &to) in group.places[renaming].iter().enumerate().take(places.allowance()) {
             let images = match place {
                 _ if place < places.members => &orbits.nodes,
                 _ if place < places.watch() => &orbits.channels,
@@ -381,7 +381,7 @@ impl Hand<'_> {
     /// Looks whether the judge makes the same of it by any name.
     pub(super) fn hold_judge_against_renamed(
         &mut self,
-        (before, news, how): (PartId, PartId, u32),
+        (before, news, moment): (PartId, PartId, Moment),
         after: PartId,
     ) {
         let (Some(group), Some(mut orbits)) = (&self.frame.group, self.orbits.take()) else {
@@ -392,7 +392,7 @@ impl Hand<'_> {
         for (renaming, names) in group.renamings.iter().enumerate().skip(1) {
             let renamed = |watch| orbits.watches.at(watch, renaming).0;
             let news = self.renamed_news(news, names);
-            if self.judged_by(renamed(before), news, how) != renamed(after) {
+            if self.judged_by(renamed(before), news, moment) != renamed(after) {
                 group.note(Asymmetry::Rule);
             }
         }

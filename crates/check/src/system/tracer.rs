@@ -198,7 +198,7 @@ where
             Deed::Tick => {
                 self.nodes.iter_mut().for_each(Node::tick);
                 for (_, flight) in self.channels.iter_mut().flatten().flatten() {
-                    flight.left = flight.left.saturating_sub(1);
+                    flight.due_in = flight.due_in.saturating_sub(1);
                 }
             }
             Deed::Asks(seat) | Deed::Leaves(seat) => {
@@ -271,9 +271,9 @@ where
     }
 
     fn send_all(&mut self) {
-        let left = self.system.setup.time.bound().count;
+        let due_in = self.system.setup.time.bound().count;
         for ((from, to), id, message) in core::mem::take(&mut self.page.sends) {
-            self.channels[from.index()][to.index()].push((id, InFlight { message, left }));
+            self.channels[from.index()][to.index()].push((id, InFlight { message, due_in }));
         }
         if self.returns == 0 {
             let dead = self.nodes.iter().filter(|it| it.process.is_none()).map(|it| it.seat);
