@@ -1,10 +1,9 @@
 //! The `conclave` command.
 
-use std::ffi::OsStr;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use conclave_cli::cli::Cli;
 use conclave_cli::{execute, exit, service, wrapper};
 
@@ -40,10 +39,12 @@ fn bad_input() -> u8 {
     if is_service() { exit::USAGE } else { exit::BAD_INPUT }
 }
 
-/// Of words that were not understood only the first is known, and may be a command of the service.
+/// Whether words that were not understood, as far as they were, are a command of the service.
 fn is_service() -> bool {
-    let first = std::env::args_os().nth(1);
-    first.as_deref().and_then(OsStr::to_str).is_some_and(service::Command::has_subcommand)
+    let understood = Cli::command().ignore_errors(true).try_get_matches();
+    let is_ours =
+        |it: clap::ArgMatches| it.subcommand_name().is_some_and(service::Command::has_subcommand);
+    understood.is_ok_and(is_ours)
 }
 
 /// The same for words that the command line does not have. Help and version are not errors.
