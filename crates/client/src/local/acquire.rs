@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::Inner;
 use super::enter::{Backoff, Deadline, try_enter};
-use super::file::{LockFile, Obstacle, Step, Terms, Ticket};
+use super::file::{Admission, Advance, LockFile, Obstacle, Terms, Ticket};
 use super::held::Held;
 use super::kernel::{Access, TicketBytes};
 use super::lines::Sleep;
@@ -116,11 +116,11 @@ fn try_to_arrive(
     // Looked at after the ticket was taken, so that the watch sees whatever comes later.
     let is_in_place = file.is_in_place();
     Ok(Attempt::Done(match step {
-        Step::Granted(..) if !is_in_place => return Ok(Attempt::Removed),
-        Step::Granted(ticket, fence) => {
+        Admission::Granted(..) if !is_in_place => return Ok(Attempt::Removed),
+        Admission::Granted(ticket, fence) => {
             Progress::Granted(Box::new(Held::new(inner, file, ticket, fence)))
         }
-        Step::Waits(ticket, obstacle) => {
+        Admission::Waits(ticket, obstacle) => {
             // The first who waits brings the file that keeps all of them.
             let keeper = match shared {
                 None => Arc::new(file),
@@ -137,11 +137,11 @@ fn try_to_arrive(
             Progress::Waits(place)
         }
         _ if !is_in_place => return Ok(Attempt::Removed),
-        Step::NeedsSync => {
+        Admission::NeedsSync => {
             inner.check_in(file);
             return Ok(Attempt::NeedsSync);
         }
-        Step::Busy(holders) => {
+        Admission::Busy(holders) => {
             inner.check_in(file);
             return Err(Error::Busy { resource: request.resource.clone(), holders });
         }
@@ -267,21 +267,20 @@ impl Place {
             critical.advance(self.ticket, request, SystemTime::now(), terms, keeper)
         };
         Ok(match step? {
-            Step::Granted(ticket, fence) => {
+            Advance::Granted(fence) => {
                 self.is_over = true;
-                let held = Held::new(&self.inner, file, ticket, fence);
+                let held = Held::new(&self.inner, file, self.ticket, fence);
                 Attempt::Done(Some(Box::new(held)))
             }
-            Step::Waits(_, obstacle) => {
+            Advance::Waits(obstacle) => {
                 self.obstacle = obstacle;
                 self.inner.check_in(file);
                 Attempt::Done(None)
             }
-            Step::NeedsSync => {
+            Advance::NeedsSync => {
                 self.inner.check_in(file);
                 Attempt::NeedsSync
             }
-            Step::Busy(_) => unreachable!("who waits does not mind to wait"),
         })
     }
 

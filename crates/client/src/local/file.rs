@@ -233,9 +233,9 @@ impl LockFile {
     }
 }
 
-/// What became of a request.
+/// What became of a request that arrived.
 #[derive(Debug)]
-pub enum Step {
+pub enum Admission {
     /// It holds.
     Granted(Ticket, Fence),
     /// It is in the queue, and must sleep.
@@ -243,6 +243,17 @@ pub enum Step {
     /// It would have to wait, and does not want to. Nothing was written. It is for these: who hold,
     /// or if nobody does, who comes first.
     Busy(Vec<Owner>),
+    /// A sync is needed first, and the caller is not where it may block. Nothing was written.
+    NeedsSync,
+}
+
+/// What became of a waiter that looked whether it is its turn.
+#[derive(Debug)]
+pub enum Advance {
+    /// It holds.
+    Granted(Fence),
+    /// It must sleep on.
+    Waits(Obstacle),
     /// A sync is needed first, and the caller is not where it may block. Nothing was written.
     NeedsSync,
 }
@@ -376,15 +387,8 @@ impl<'a> Critical<'a> {
         }
     }
 
-    /// Whose turn it is, seen from a request for `mode` with that ticket. Also the one who waits
-    /// ahead of it, if that is what it must sleep on.
-    fn turn(
-        &mut self,
-        mode: Mode,
-        ticket: u64,
-        holders: &[Other],
-    ) -> Result<(Turn, Option<Entry>), Error> {
-        let mut nearest = None;
+    /// Whose turn it is, seen from a request for `mode` with that ticket.
+    fn turn(&mut self, mode: Mode, ticket: u64, holders: &[Other]) -> Result<Turn<Entry>, Error> {
         let mut before = ticket;
         let ahead = std::iter::from_fn(|| {
             loop {
@@ -396,12 +400,10 @@ impl<'a> Critical<'a> {
                 if entry.process().is_stopped() {
                     continue;
                 }
-                nearest.get_or_insert(entry);
-                return Some(Ok(Other { ticket: entry.ticket(), mode: entry.mode() }));
+                return Some(Ok((entry.mode(), entry)));
             }
         });
-        let turn = turn(mode, holders, ahead)?;
-        Ok((turn, nearest))
+        turn(mode, holders, ahead)
     }
 
     /// A request arrives. If it must wait, it is `keeper` that keeps it in the queue.
@@ -411,34 +413,37 @@ impl<'a> Critical<'a> {
         owner: &Applicant<'_>,
         terms: Terms,
         keeper: &LockFile,
-    ) -> Result<Step, Error> {
+    ) -> Result<Admission, Error> {
         self.check_usage(request)?;
         let holders = self.holders()?;
         let others = others(&holders);
         let busy = |first: Option<&Entry>| {
             let holders: Vec<Owner> = holders.iter().map(Entry::owner).collect();
             let first = first.filter(|_| holders.is_empty()).map(Entry::owner);
-            Ok(Step::Busy(holders.into_iter().chain(first).collect()))
+            Ok(Admission::Busy(holders.into_iter().chain(first).collect()))
         };
         if !terms.may_wait && !goes_with(request.mode, &others) {
             return busy(None);
         }
-        let (turn, nearest) = self.turn(request.mode, u64::MAX, &others)?;
-        if turn != Turn::Now && !terms.may_wait {
-            return busy(nearest.as_ref());
-        }
-        let fence = match turn {
-            Turn::Now => match self.next_fence(terms)? {
+        let obstacle = match self.turn(request.mode, u64::MAX, &others)? {
+            Turn::Now => None,
+            Turn::Behind(first) if !terms.may_wait => return busy(Some(&first)),
+            Turn::Until(_) if !terms.may_wait => return busy(None),
+            Turn::Behind(nearest) => Some(Obstacle::behind(&nearest)),
+            Turn::Until(tickets) => Some(Obstacle::Holders(tickets)),
+        };
+        let fence = match obstacle {
+            None => match self.next_fence(terms)? {
                 Some(fence) => fence,
-                None => return Ok(Step::NeedsSync),
+                None => return Ok(Admission::NeedsSync),
             },
-            Turn::Behind(_) | Turn::Until(_) => 0,
+            Some(_) => 0,
         };
         let number = self.summary.last_ticket + 1;
         let ticket = Ticket { number, index: self.entries.free_place() };
-        let claimed = match turn {
-            Turn::Now => kernel::hold(&self.file.file, number),
-            Turn::Behind(_) | Turn::Until(_) => kernel::wait(&keeper.file, number),
+        let claimed = match obstacle {
+            None => kernel::hold(&self.file.file, number),
+            Some(_) => kernel::wait(&keeper.file, number),
         };
         claimed.map_err(|error| self.file.io("cannot lock", error))?;
         self.summary.last_ticket = number;
@@ -447,9 +452,9 @@ impl<'a> Critical<'a> {
         }
         self.write(ticket, Entry::new(number, fence, request.mode, owner))?;
         self.clear_the_dead()?;
-        Ok(match turn {
-            Turn::Now => Step::Granted(ticket, Fence(fence)),
-            turn => Step::Waits(ticket, obstacle(turn, nearest)),
+        Ok(match obstacle {
+            None => Admission::Granted(ticket, Fence(fence)),
+            Some(obstacle) => Admission::Waits(ticket, obstacle),
         })
     }
 
@@ -475,7 +480,7 @@ impl<'a> Critical<'a> {
         since: SystemTime,
         terms: Terms,
         keeper: &LockFile,
-    ) -> Result<Step, Error> {
+    ) -> Result<Advance, Error> {
         let own = self.entries.get(ticket.index);
         let Some(mut entry) = own.filter(|it| it.ticket() == ticket.number) else {
             return Err(self.file.damaged("an entry of its queue is gone"));
@@ -484,12 +489,16 @@ impl<'a> Critical<'a> {
             return Err(Error::Evicted { resource: request.resource.clone() });
         }
         let holders = others(&self.holders()?);
-        let (turn, nearest) = self.turn(request.mode, ticket.number, &holders)?;
-        if turn != Turn::Now {
+        let obstacle = match self.turn(request.mode, ticket.number, &holders)? {
+            Turn::Now => None,
+            Turn::Behind(nearest) => Some(Obstacle::behind(&nearest)),
+            Turn::Until(tickets) => Some(Obstacle::Holders(tickets)),
+        };
+        if let Some(obstacle) = obstacle {
             self.clear_the_dead()?;
-            return Ok(Step::Waits(ticket, obstacle(turn, nearest)));
+            return Ok(Advance::Waits(obstacle));
         }
-        let Some(fence) = self.next_fence(terms)? else { return Ok(Step::NeedsSync) };
+        let Some(fence) = self.next_fence(terms)? else { return Ok(Advance::NeedsSync) };
         // From one open file to the other: at no moment does neither have it.
         let held = kernel::hold(&self.file.file, ticket.number);
         held.map_err(|error| self.file.io("cannot lock", error))?;
@@ -498,7 +507,7 @@ impl<'a> Critical<'a> {
         self.write(ticket, entry)?;
         self.clear_the_dead()?;
         keeper.stop_waiting(ticket.number)?;
-        Ok(Step::Granted(ticket, Fence(fence)))
+        Ok(Advance::Granted(Fence(fence)))
     }
 
     /// Takes the next fence; `None` if that needs a sync and there may be none.
@@ -726,12 +735,10 @@ fn others(entries: &[Entry]) -> Vec<Other> {
     entries.iter().map(|it| Other { ticket: it.ticket(), mode: it.mode() }).collect()
 }
 
-/// What to sleep on, when it is not one's turn.
-fn obstacle(turn: Turn, nearest: Option<Entry>) -> Obstacle {
-    match (turn, nearest) {
-        (Turn::Until(tickets), _) => Obstacle::Holders(tickets),
-        (_, Some(nearest)) => Obstacle::Waiter(nearest.ticket(), nearest.process()),
-        (_, None) => unreachable!("nobody is told to wait behind nobody"),
+impl Obstacle {
+    /// The one who waits ahead.
+    fn behind(nearest: &Entry) -> Self {
+        Self::Waiter(nearest.ticket(), nearest.process())
     }
 }
 

@@ -44,13 +44,13 @@ pub struct Other {
     pub mode: Mode,
 }
 
-/// What a request has to do.
+/// What a request has to do. `T` is what is known of who waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Turn {
+pub enum Turn<T> {
     /// Take it.
     Now,
-    /// Sleep until this ticket waits no longer, then look again.
-    Behind(u64),
+    /// Sleep until this one waits no longer, then look again.
+    Behind(T),
     /// Sleep until one of these tickets is gone, then look again.
     Until(Vec<u64>),
 }
@@ -58,26 +58,26 @@ pub enum Turn {
 /// Whose turn it is, seen from a request for `mode`: `holders` are all who hold, `ahead` those who
 /// wait ahead of it, the nearest first, without those who are passed over. No more of them are
 /// asked for than needed.
-pub fn turn(
+pub fn turn<T>(
     mode: Mode,
     holders: &[Other],
-    mut ahead: impl Iterator<Item = Result<Other, Error>>,
-) -> Result<Turn, Error> {
+    mut ahead: impl Iterator<Item = Result<(Mode, T), Error>>,
+) -> Result<Turn<T>, Error> {
     let nearest = ahead.next().transpose()?;
     if goes_with(mode, holders) {
-        let room = match (mode, nearest) {
+        let room = match (mode, &nearest) {
             (_, None) => true,
             (Mode::Exclusive, Some(_)) => false,
-            (Mode::Shared, Some(nearest)) => {
+            (Mode::Shared, Some((nearest, _))) => {
                 // Readers who were let in and have not looked yet.
-                let mut rest = std::iter::once(Ok(nearest)).chain(ahead.by_ref());
-                let writer = rest.find(|it| !matches!(it, Ok(Other { mode: Mode::Shared, .. })));
+                let mut rest = modes(*nearest, ahead.by_ref());
+                let writer = rest.find(|it| !matches!(it, Ok(Mode::Shared)));
                 writer.transpose()?.is_none()
             }
-            (Mode::Slot { of }, Some(nearest)) => {
+            (Mode::Slot { of }, Some((nearest, _))) => {
                 let free = of.get() as usize - holders.len();
-                let rest = std::iter::once(Ok(nearest)).chain(ahead.by_ref());
-                let ahead: Vec<Other> = rest.take(free).collect::<Result<_, _>>()?;
+                let rest = modes(*nearest, ahead.by_ref());
+                let ahead: Vec<Mode> = rest.take(free).collect::<Result<_, _>>()?;
                 ahead.len() < free
             }
         };
@@ -87,8 +87,8 @@ pub fn turn(
     }
     // Not at the head of the queue: nothing can change before the one in front of us is served or
     // gives up.
-    if let Some(nearest) = nearest {
-        return Ok(Turn::Behind(nearest.ticket));
+    if let Some((_, nearest)) = nearest {
+        return Ok(Turn::Behind(nearest));
     }
     let in_the_way = holders.iter().filter(|it| match mode {
         Mode::Shared => it.mode != Mode::Shared,
@@ -101,6 +101,14 @@ pub fn turn(
         // One of them must go, whichever.
         Mode::Slot { .. } => tickets.collect(),
     }))
+}
+
+/// What the nearest one wants, and those ahead of it.
+fn modes<T>(
+    nearest: Mode,
+    ahead: impl Iterator<Item = Result<(Mode, T), Error>>,
+) -> impl Iterator<Item = Result<Mode, Error>> {
+    std::iter::once(Ok(nearest)).chain(ahead.map(|it| it.map(|(mode, _)| mode)))
 }
 
 /// Whether `mode` can be held beside all `holders`.
@@ -134,10 +142,10 @@ mod tests {
     }
 
     /// Tickets, each with its mode: those who hold, and those who wait ahead, nearest first.
-    fn turn_of(mode: Mode, holders: &[(u64, Mode)], ahead: &[(u64, Mode)]) -> Turn {
+    fn turn_of(mode: Mode, holders: &[(u64, Mode)], ahead: &[(u64, Mode)]) -> Turn<u64> {
         let other = |(ticket, mode): &(u64, Mode)| Other { ticket: *ticket, mode: *mode };
         let holders: Vec<Other> = holders.iter().map(other).collect();
-        turn(mode, &holders, ahead.iter().map(|it| Ok(other(it)))).unwrap()
+        turn(mode, &holders, ahead.iter().map(|&(ticket, mode)| Ok((mode, ticket)))).unwrap()
     }
 
     #[test]
@@ -199,7 +207,7 @@ mod tests {
         let mut asked = 0;
         let endless = std::iter::from_fn(|| {
             asked += 1;
-            Some(Ok(Other { ticket: 100 - asked, mode: EXCLUSIVE }))
+            Some(Ok((EXCLUSIVE, 100 - asked)))
         });
         let holder = [Other { ticket: 1, mode: EXCLUSIVE }];
         assert_eq!(turn(EXCLUSIVE, &holder, endless).unwrap(), Turn::Behind(99));
