@@ -10,6 +10,8 @@
 //! | --- | --- | --- | --- |
 //! | [`Grid`](Construction::Grid) | any | 2S-1 for N = S^2 | = K |
 //! | [`Plane`](Construction::Plane) | q^2+q+1, q a prime power | q+1, the optimum | = K |
+//! | [`NearestPlane`](Construction::NearestPlane) | any | at most q+2 of the nearest plane | uneven |
+//! | [`Tree`](Construction::Tree) | any | at most floor(log2 N)+1 | 1 to N |
 //! | [`Majority`](Construction::Majority) | any | floor(N/2)+1 | = K |
 //! | [`All`](Construction::All) | any | N | = K |
 //!
@@ -23,7 +25,9 @@ mod check;
 mod field;
 mod grid;
 mod majority;
+mod nearest_plane;
 mod plane;
+mod tree;
 mod voting_sets;
 
 #[cfg(test)]
@@ -44,6 +48,10 @@ pub enum Construction {
     Grid,
     /// A line of a finite projective plane.
     Plane,
+    /// A line of the plane that is nearest in size, mended where it does not fit.
+    NearestPlane,
+    /// A path from the root of a binary tree to a leaf.
+    Tree,
     /// More than half of the members.
     Majority,
     /// Everybody.
@@ -52,13 +60,16 @@ pub enum Construction {
 
 impl Construction {
     /// Every construction, in the order in which they are listed to people.
-    pub const ALL: &'static [Self] = &[Self::Grid, Self::Plane, Self::Majority, Self::All];
+    pub const ALL: &'static [Self] =
+        &[Self::Grid, Self::Plane, Self::NearestPlane, Self::Tree, Self::Majority, Self::All];
 
     /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Grid => "grid",
             Self::Plane => "plane",
+            Self::NearestPlane => "nearest-plane",
+            Self::Tree => "tree",
             Self::Majority => "majority",
             Self::All => "all",
         }

@@ -75,8 +75,8 @@ fn majority_goes_round_the_ring_from_the_own_seat() {
 }
 
 #[test]
-fn grid_majority_and_all_are_right_for_every_n_up_to_500() {
-    for construction in [Construction::Grid, Construction::Majority, Construction::All] {
+fn all_but_the_plane_are_right_for_every_n_up_to_500() {
+    for &construction in Construction::ALL.iter().filter(|&&it| it != Construction::Plane) {
         for n in 1..=500 {
             assert_eq!(build(construction, n).check(), Ok(()), "{construction} of {n}");
         }
@@ -103,6 +103,48 @@ fn planes_are_right_where_they_exist_and_refused_elsewhere_up_to_500() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn where_there_is_a_plane_the_nearest_is_that_one() {
+    for n in PLANES_UP_TO_500 {
+        let sets = build(Construction::NearestPlane, n);
+        assert_eq!(sets, build(Construction::Plane, n));
+    }
+}
+
+#[test]
+fn the_nearest_plane_is_the_larger_or_the_smaller_one_and_sets_stay_small() {
+    // 8 is next to 7: the eighth member is on the first line, and a voter for itself alone.
+    let sets = build(Construction::NearestPlane, 8);
+    assert_eq!(set_of(&sets, 1), [1, 2, 4]);
+    assert_eq!(set_of(&sets, 8), [1, 2, 4, 8]);
+    assert_eq!(sets.membership(), MembershipSummary { min: 1, max: 4 });
+    // 12 is next to 13: the first member plays two points, and is on 3 + 3 lines. The one with both
+    // is that of the thirteenth point, and nobody's set.
+    let sets = build(Construction::NearestPlane, 12);
+    assert_eq!((sets.size().min, sets.size().max), (4, 4));
+    assert_eq!(sets.membership(), MembershipSummary { min: 3, max: 6 });
+    for n in 1..=500_u32 {
+        let points = PLANES_UP_TO_500.into_iter().chain([553]);
+        let nearest = points.min_by_key(|&at| (at.abs_diff(n), at < n)).unwrap();
+        let (k, q) = (build(Construction::NearestPlane, n).size().max, nearest.isqrt() as usize);
+        assert!(k <= if nearest < n { q + 2 } else { q + 1 }, "{k} of {n} by {nearest}");
+    }
+}
+
+#[test]
+fn paths_of_a_tree_go_through_their_owner_from_the_root_to_a_leaf() {
+    //     1 / 2 3 / 4 5 6 7 / 8
+    let sets = build(Construction::Tree, 8);
+    assert_eq!(set_of(&sets, 1), [1, 2, 4, 8]);
+    assert_eq!(set_of(&sets, 3), [1, 3, 6]);
+    assert_eq!(set_of(&sets, 5), [1, 2, 5]);
+    assert_eq!(sets.membership(), MembershipSummary { min: 1, max: 8 });
+    for n in 1..=500 {
+        let k = build(Construction::Tree, n).size().max;
+        assert_eq!(k, n.ilog2() as usize + 1, "{n}");
     }
 }
 
@@ -246,7 +288,7 @@ fn strangers_missing_sets_and_nobody_are_refused() {
 fn an_impossible_plane_names_its_nearest() {
     let told =
         |n| VotingSets::build(Construction::Plane, &View::dense(1, n)).unwrap_err().to_string();
-    let hint = "(N must be q^2+q+1 with q a prime power)";
+    let hint = "(N must be q^2+q+1 with q a prime power), or take nearest-plane";
     let twelve = "there is no known projective plane with 12 points; the nearest are 7 and 13";
     assert_eq!(told(12), format!("{twelve} {hint}"));
     let three = "there is no known projective plane with 3 points; the smallest has 7";
@@ -258,7 +300,7 @@ fn names_of_constructions_are_read_back() {
     for &construction in Construction::ALL {
         assert_eq!(construction.to_string().parse(), Ok(construction));
     }
-    let told =
-        "\"gird\" is no construction of voting sets; choose one of grid, plane, majority, all";
+    let told = "\"gird\" is no construction of voting sets; choose one of grid, plane, nearest-plane, tree, \
+         majority, all";
     assert_eq!("gird".parse::<Construction>().unwrap_err().to_string(), told);
 }

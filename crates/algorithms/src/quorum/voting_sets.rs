@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use conclave_core::{ProcessId, Seat, View};
 
-use super::{Construction, Flaw, all, grid, majority, plane};
+use super::{Construction, Flaw, all, grid, majority, nearest_plane, plane, tree};
 
 /// The voting sets of all members of one view: `V_i` for each seat `i`.
 ///
@@ -34,7 +34,7 @@ pub enum VotingSetsError {
     /// No projective plane is known with as many points as the view has members.
     #[error(
         "there is no known projective plane with {n} points; {} \
-         (N must be q^2+q+1 with q a prime power)",
+         (N must be q^2+q+1 with q a prime power), or take nearest-plane",
         nearest(*below, *above)
     )]
     NoPlane {
@@ -88,6 +88,11 @@ impl VotingSets {
                 let line = plane::difference_set(n).ok_or_else(|| no_plane(n))?;
                 Self::pack(view, |seat| plane::set(&line, n, seat))
             }
+            Construction::NearestPlane => {
+                let plane = nearest_plane::nearest(n).ok_or_else(|| no_plane(n))?;
+                Self::pack(view, |seat| nearest_plane::set(&plane, n, seat))
+            }
+            Construction::Tree => Self::pack(view, |seat| tree::set(n, seat)),
             Construction::Majority => Self::pack(view, |seat| majority::set(n, seat)),
             Construction::All => Self::share(view, all::set(n)),
         })
