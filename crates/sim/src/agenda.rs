@@ -11,9 +11,9 @@ use conclave_observe::Time;
 /// such a one only joins a queue, which a heap would take a logarithm for.
 #[derive(Debug)]
 pub struct Agenda<C, T> {
-    heap: BinaryHeap<Reverse<Entry<C, T>>>,
+    heap: BinaryHeap<Reverse<Appointment<C, T>>>,
     /// Timers, each of which was later than all before it; the others are in the heap.
-    queue: VecDeque<Entry<C, T>>,
+    queue: VecDeque<Appointment<C, T>>,
     /// When the first of them is due: asked for with every message, so it is kept at hand.
     next: (Time, Rank),
     pushed: u64,
@@ -48,7 +48,7 @@ pub enum Rank {
 const NOTHING: (Time, Rank) = (Time::NEVER, Rank::Timer);
 
 #[derive(Debug)]
-struct Entry<C, T> {
+struct Appointment<C, T> {
     key: (Time, Rank, u64),
     item: Item<C, T>,
 }
@@ -73,7 +73,7 @@ impl<C, T> Agenda<C, T> {
         };
         self.commands += usize::from(rank == Rank::Command);
         self.pushed += 1;
-        let entry = Entry { key: (at, rank, order), item };
+        let entry = Appointment { key: (at, rank, order), item };
         if rank == Rank::Timer && self.queue.back().is_none_or(|last| *last < entry) {
             self.queue.push_back(entry);
         } else {
@@ -94,7 +94,7 @@ impl<C, T> Agenda<C, T> {
         } else {
             self.heap.pop().map(|Reverse(entry)| entry)
         };
-        let Entry { key: (at, rank, _), item } = entry?;
+        let Appointment { key: (at, rank, _), item } = entry?;
         self.commands -= usize::from(rank == Rank::Command);
         self.next = self.front().map_or(NOTHING, |entry| (entry.key.0, entry.key.1));
         Some((at, item))
@@ -105,7 +105,7 @@ impl<C, T> Agenda<C, T> {
         self.front().map(|entry| (entry.key.0, &entry.item))
     }
 
-    fn front(&self) -> Option<&Entry<C, T>> {
+    fn front(&self) -> Option<&Appointment<C, T>> {
         if self.is_queue_first() {
             self.queue.front()
         } else {
@@ -126,21 +126,21 @@ impl<C, T> Agenda<C, T> {
     }
 }
 
-impl<C, T> PartialEq for Entry<C, T> {
+impl<C, T> PartialEq for Appointment<C, T> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<C, T> Eq for Entry<C, T> {}
+impl<C, T> Eq for Appointment<C, T> {}
 
-impl<C, T> PartialOrd for Entry<C, T> {
+impl<C, T> PartialOrd for Appointment<C, T> {
     fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<C, T> Ord for Entry<C, T> {
+impl<C, T> Ord for Appointment<C, T> {
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         self.key.cmp(&other.key)
     }

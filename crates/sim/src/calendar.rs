@@ -30,7 +30,7 @@ pub struct Calendar<T> {
     /// One bit per day of the year: whether its list has an entry.
     marked: Vec<u64>,
     /// Entries of all lists, and free ones.
-    entries: Vec<Entry<T>>,
+    entries: Vec<Scheduled<T>>,
     free: u32,
     later: BinaryHeap<Reverse<Key>>,
     len: usize,
@@ -41,7 +41,7 @@ pub struct Calendar<T> {
 type Key = (Time, u64, u32);
 
 #[derive(Debug)]
-struct Entry<T> {
+struct Scheduled<T> {
     at: Time,
     order: u64,
     next: u32,
@@ -141,7 +141,7 @@ impl<T> Calendar<T> {
     }
 
     fn store(&mut self, at: Time, order: u64, item: T) -> u32 {
-        let entry = Entry { at, order, next: NONE, item: Some(item) };
+        let entry = Scheduled { at, order, next: NONE, item: Some(item) };
         if self.free == NONE {
             self.entries.push(entry);
             u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 messages are in flight")

@@ -9,7 +9,7 @@ use conclave_observe::Time;
 ///
 /// A timer that is set anew with every message would fill the agenda with settings that no longer
 /// count. So each has one entry there, at the first of its times. When that comes and the timer
-/// was set to a later one meanwhile, the entry moves there: see [`Entry::Moves`].
+/// was set to a later one meanwhile, the entry moves there: see [`Becomes::Moves`].
 #[derive(Debug)]
 pub struct Timers<T> {
     /// By seat, sorted by name: a process has few, or sets them once and then sets them anew.
@@ -40,7 +40,7 @@ struct Slot<T> {
 
 /// What becomes of an entry whose time has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Entry {
+pub enum Becomes {
     /// The timer runs out.
     RunsOut,
     /// It was set to a later time since.
@@ -74,22 +74,22 @@ impl<T: Copy + Ord> Timers<T> {
     }
 
     /// The entry is the first of all, so its time comes next.
-    pub fn on_entry(&mut self, seat: Seat, timer: T, entry: Setting) -> Entry {
+    pub fn on_entry(&mut self, seat: Seat, timer: T, entry: Setting) -> Becomes {
         let timers = &mut self.by_seat[seat.index()];
-        let Ok(place) = place(timers, timer) else { return Entry::IsGone };
+        let Ok(place) = place(timers, timer) else { return Becomes::IsGone };
         let slot = &mut timers[place];
         if slot.entry != Some(entry) {
-            return Entry::IsGone;
+            return Becomes::IsGone;
         }
         match slot.due {
-            Some(due) if due == entry => Entry::RunsOut,
+            Some(due) if due == entry => Becomes::RunsOut,
             Some(due) => {
                 slot.entry = Some(due);
-                Entry::Moves(due)
+                Becomes::Moves(due)
             }
             None => {
                 timers.remove(place);
-                Entry::IsGone
+                Becomes::IsGone
             }
         }
     }
@@ -172,7 +172,7 @@ mod tests {
         timers.unset(SEAT, 'b');
         assert!(!timers.is_set(SEAT, 'b', second));
         assert!(timers.is_set(SEAT, 'a', other));
-        assert_eq!(timers.on_entry(SEAT, 'b', second), Entry::IsGone);
+        assert_eq!(timers.on_entry(SEAT, 'b', second), Becomes::IsGone);
     }
 
     #[test]
@@ -183,8 +183,8 @@ mod tests {
         timers.unset(SEAT, ());
         assert_eq!(timers.set(SEAT, (), Time(9), false), None);
         let third = Setting { at: Time(9), number: 3, is_deadline: false };
-        assert_eq!(timers.on_entry(SEAT, (), first), Entry::Moves(third));
-        assert_eq!(timers.on_entry(SEAT, (), third), Entry::RunsOut);
+        assert_eq!(timers.on_entry(SEAT, (), first), Becomes::Moves(third));
+        assert_eq!(timers.on_entry(SEAT, (), third), Becomes::RunsOut);
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         let mut timers = Timers::new(2);
         timers.set(SEAT, (), Time(5), false).expect("it has no entry yet");
         let deadline = timers.set(SEAT, (), Time(5), true).expect("its entry would come too late");
-        assert_eq!(timers.on_entry(SEAT, (), deadline), Entry::RunsOut);
+        assert_eq!(timers.on_entry(SEAT, (), deadline), Becomes::RunsOut);
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
                 _ => {
                     let Some((due, timer)) = agenda.pop_first() else { continue };
                     match timers.on_entry(Seat(0), timer, due) {
-                        Entry::RunsOut => {
+                        Becomes::RunsOut => {
                             let first = twin.iter().map(|(&timer, &due)| (due, timer)).min();
                             assert_eq!(first, Some((due, timer)));
                             twin.remove(&timer);
@@ -257,11 +257,11 @@ mod tests {
                             timers.unset(Seat(0), timer);
                             (now, ran_out) = (due.at, ran_out + 1);
                         }
-                        Entry::Moves(due) => {
+                        Becomes::Moves(due) => {
                             agenda.insert(due, timer);
                             moved += 1;
                         }
-                        Entry::IsGone => {}
+                        Becomes::IsGone => {}
                     }
                 }
             }

@@ -654,11 +654,11 @@ where
             return true;
         };
         let becomes = self.timers.on_entry(seat, timer, Setting { at, number, is_deadline });
-        if becomes == timers::Entry::RunsOut {
+        if becomes == timers::Becomes::RunsOut {
             return true;
         }
         self.agenda.pop();
-        if let timers::Entry::Moves(setting) = becomes {
+        if let timers::Becomes::Moves(setting) = becomes {
             self.enter(seat, timer, setting);
         }
         false

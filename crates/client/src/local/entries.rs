@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::layout::{Entry, Flaw, Glance};
+use super::layout::{Flaw, Glance, QueueEntry};
 
 /// Blocks of zeros are places where nobody was, or is any more.
 #[derive(Default)]
-pub struct Entries(Vec<[u8; Entry::SIZE]>);
+pub struct Entries(Vec<[u8; QueueEntry::SIZE]>);
 
 impl Entries {
     /// Takes in the first `count` entries, given the first of them.
@@ -17,20 +17,20 @@ impl Entries {
         &mut self,
         file: &File,
         count: usize,
-        first: &[u8; Entry::SIZE],
+        first: &[u8; QueueEntry::SIZE],
     ) -> io::Result<Result<(), Flaw>> {
-        self.0.resize(count, [0; Entry::SIZE]);
+        self.0.resize(count, [0; QueueEntry::SIZE]);
         match &mut self.0[..] {
             [] => {}
             [only] => *only = *first,
             all => {
                 let all = all.as_flattened_mut();
-                let length = read_up_to(file, all, Entry::offset(0))?;
+                let length = read_up_to(file, all, QueueEntry::offset(0))?;
                 // What was never written is not there: its writer died first.
                 all[length..].fill(0);
             }
         }
-        Ok(self.0.iter().try_for_each(|block| Entry::check(block).map(drop)))
+        Ok(self.0.iter().try_for_each(|block| QueueEntry::check(block).map(drop)))
     }
 
     pub fn len(&self) -> usize {
@@ -47,12 +47,12 @@ impl Entries {
         self.0.iter().enumerate().filter_map(|(index, block)| Some((index, Glance::at(block)?)))
     }
 
-    pub fn get(&self, index: usize) -> Option<Entry> {
-        self.0.get(index).and_then(Entry::copy)
+    pub fn get(&self, index: usize) -> Option<QueueEntry> {
+        self.0.get(index).and_then(QueueEntry::copy)
     }
 
     /// Puts an entry there, at most one place behind the last.
-    pub fn set(&mut self, index: usize, entry: &Entry) {
+    pub fn set(&mut self, index: usize, entry: &QueueEntry) {
         if index == self.0.len() {
             self.0.push(*entry.encode());
         } else {
@@ -61,7 +61,7 @@ impl Entries {
     }
 
     pub fn clear(&mut self, index: usize) {
-        self.0[index] = [0; Entry::SIZE];
+        self.0[index] = [0; QueueEntry::SIZE];
     }
 
     /// Where the next one may go.

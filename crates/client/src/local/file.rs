@@ -24,7 +24,7 @@ use nix::libc;
 use super::entries::Entries;
 use super::kernel::{self, Access, Guarded, TicketBytes};
 use super::layout::{
-    Applicant, BootId, Entry, FENCE_MAX, Flaw, Header, INITIAL_SIZE, Record, Summary,
+    Applicant, BootId, FENCE_MAX, Flaw, Header, INITIAL_SIZE, QueueEntry, Record, Summary,
 };
 use super::processes::Started;
 use super::queue::{Other, Turn, goes_with, turn, usage};
@@ -212,10 +212,10 @@ impl LockFile {
     /// Whether entry `index` still stands for `ticket`, unrevoked. Read without the guard: an entry
     /// is replaced as a whole.
     pub fn still_stands(&self, index: usize, ticket: u64) -> Result<bool, Error> {
-        let mut block = [0; Entry::SIZE];
-        let read = self.file.read_exact_at(&mut block, Entry::offset(index));
+        let mut block = [0; QueueEntry::SIZE];
+        let read = self.file.read_exact_at(&mut block, QueueEntry::offset(index));
         read.map_err(|error| self.io("cannot read", error))?;
-        let entry = Entry::decode(&block).map_err(|what| self.damaged(what))?;
+        let entry = QueueEntry::decode(&block).map_err(|what| self.damaged(what))?;
         Ok(entry.is_some_and(|it| it.ticket() == ticket && !it.is_revoked()))
     }
 
@@ -312,7 +312,7 @@ impl Drop for Critical<'_> {
 impl<'a> Critical<'a> {
     fn read(file: &'a LockFile, inside: Inside<'a>, guard: Guarded<'a>) -> Result<Self, Error> {
         // The counters and the first entry: all there is, most of the time.
-        let mut first = [0; Summary::SIZE + Entry::SIZE];
+        let mut first = [0; Summary::SIZE + QueueEntry::SIZE];
         let read = file.file.read_exact_at(&mut first, Summary::OFFSET);
         read.map_err(|error| file.io("cannot read", error))?;
         let (summary, entry) = first.split_first_chunk().expect("it begins with the summary");
@@ -321,7 +321,7 @@ impl<'a> Critical<'a> {
         if count > 1 {
             // The last entry may not be written yet. More than that is not a count of entries.
             let length = file.file.metadata().map_err(|error| file.io("cannot read", error))?.len();
-            if Entry::offset(count.saturating_sub(1)) > length {
+            if QueueEntry::offset(count.saturating_sub(1)) > length {
                 return Err(file.damaged("its counters are damaged"));
             }
         }
@@ -336,7 +336,7 @@ impl<'a> Critical<'a> {
     /// The entry, if its ticket is alive; otherwise it is forgotten. Asking the kernel takes the
     /// longer the more tickets there are: it is asked only of those that matter, and the dead among
     /// these are cleared, so that nobody asks again.
-    fn living(&mut self, index: usize) -> Result<Option<Entry>, Error> {
+    fn living(&mut self, index: usize) -> Result<Option<QueueEntry>, Error> {
         let Some(entry) = self.entries.get(index) else { return Ok(None) };
         // One call less for who locks again and again.
         let is_alive = entry.ticket() != self.file.let_go.load(Ordering::Relaxed)
@@ -359,7 +359,7 @@ impl<'a> Critical<'a> {
     }
 
     /// All who hold, but for those from whom it was taken away; by ticket.
-    fn holders(&mut self) -> Result<Vec<Entry>, Error> {
+    fn holders(&mut self) -> Result<Vec<QueueEntry>, Error> {
         let mut holders = Vec::new();
         for index in 0..self.entries.len() {
             let holds = self.entries.glance(index).is_some_and(|it| it.fence.is_some());
@@ -368,12 +368,12 @@ impl<'a> Critical<'a> {
             }
         }
         holders.retain(|it| !it.is_revoked());
-        holders.sort_unstable_by_key(Entry::ticket);
+        holders.sort_unstable_by_key(QueueEntry::ticket);
         Ok(holders)
     }
 
     /// The nearest who waits ahead of ticket `before`, stopped or not.
-    fn waiter_before(&mut self, before: u64) -> Result<Option<Entry>, Error> {
+    fn waiter_before(&mut self, before: u64) -> Result<Option<QueueEntry>, Error> {
         let mut before = before;
         loop {
             let waiting = self.entries.iter().filter_map(|(index, it)| {
@@ -388,7 +388,12 @@ impl<'a> Critical<'a> {
     }
 
     /// Whose turn it is, seen from a request for `mode` with that ticket.
-    fn turn(&mut self, mode: Mode, ticket: u64, holders: &[Other]) -> Result<Turn<Entry>, Error> {
+    fn turn(
+        &mut self,
+        mode: Mode,
+        ticket: u64,
+        holders: &[Other],
+    ) -> Result<Turn<QueueEntry>, Error> {
         let mut before = ticket;
         let ahead = std::iter::from_fn(|| {
             loop {
@@ -417,9 +422,9 @@ impl<'a> Critical<'a> {
         self.check_usage(request)?;
         let holders = self.holders()?;
         let others = others(&holders);
-        let busy = |first: Option<&Entry>| {
-            let holders: Vec<Owner> = holders.iter().map(Entry::owner).collect();
-            let first = first.filter(|_| holders.is_empty()).map(Entry::owner);
+        let busy = |first: Option<&QueueEntry>| {
+            let holders: Vec<Owner> = holders.iter().map(QueueEntry::owner).collect();
+            let first = first.filter(|_| holders.is_empty()).map(QueueEntry::owner);
             Ok(Admission::Busy(holders.into_iter().chain(first).collect()))
         };
         if !terms.may_wait && !goes_with(request.mode, &others) {
@@ -450,7 +455,7 @@ impl<'a> Critical<'a> {
         if fence != 0 {
             self.write_first_value(request, Fence(fence))?;
         }
-        self.write(ticket, Entry::new(number, fence, request.mode, owner))?;
+        self.write(ticket, QueueEntry::new(number, fence, request.mode, owner))?;
         self.clear_the_dead()?;
         Ok(match obstacle {
             None => Admission::Granted(ticket, Fence(fence)),
@@ -582,7 +587,7 @@ impl<'a> Critical<'a> {
     }
 
     /// Writes the counters, then the entry.
-    fn write(&mut self, ticket: Ticket, entry: Entry) -> Result<(), Error> {
+    fn write(&mut self, ticket: Ticket, entry: QueueEntry) -> Result<(), Error> {
         self.entries.set(ticket.index, &entry);
         self.entries.trim();
         self.summary.entries = u32::try_from(self.entries.len()).expect("a queue is short");
@@ -590,13 +595,13 @@ impl<'a> Critical<'a> {
         let file = &self.file.file;
         let written = if ticket.index == 0 {
             // Side by side in one page: at once.
-            let mut both = [0; Summary::SIZE + Entry::SIZE];
+            let mut both = [0; Summary::SIZE + QueueEntry::SIZE];
             both[..Summary::SIZE].copy_from_slice(&self.summary.encode());
             both[Summary::SIZE..].copy_from_slice(entry.encode());
             file.write_all_at(&both, Summary::OFFSET)
         } else {
             file.write_all_at(&self.summary.encode(), Summary::OFFSET)
-                .and_then(|()| file.write_all_at(entry.encode(), Entry::offset(ticket.index)))
+                .and_then(|()| file.write_all_at(entry.encode(), QueueEntry::offset(ticket.index)))
         };
         written.map_err(|error| self.file.io("cannot write", error))
     }
@@ -607,7 +612,8 @@ impl<'a> Critical<'a> {
         for index in std::mem::take(&mut self.dead) {
             // Its place may be in use again, or lie behind the last entry.
             if index < self.entries.len() && self.entries.glance(index).is_none() {
-                let cleared = self.file.file.write_all_at(&[0; Entry::SIZE], Entry::offset(index));
+                let cleared =
+                    self.file.file.write_all_at(&[0; QueueEntry::SIZE], QueueEntry::offset(index));
                 cleared.map_err(|error| self.file.io("cannot write", error))?;
             }
         }
@@ -679,7 +685,7 @@ impl<'a> Critical<'a> {
             }
             let Some(mut entry) = self.living(index)? else { continue };
             entry.revoke();
-            let written = self.file.file.write_all_at(entry.encode(), Entry::offset(index));
+            let written = self.file.file.write_all_at(entry.encode(), QueueEntry::offset(index));
             written.map_err(|error| self.file.io("cannot write", error))?;
             taken.push((entry.ticket(), entry.fence()));
         }
@@ -693,12 +699,12 @@ impl<'a> Critical<'a> {
         let mut status = Status::new(self.file.resource.clone());
         let mut tickets = Tickets::default();
         let entries = (0..self.entries.len()).filter_map(|index| self.entries.get(index));
-        let (mut holders, mut waiters): (Vec<Entry>, Vec<Entry>) =
+        let (mut holders, mut waiters): (Vec<QueueEntry>, Vec<QueueEntry>) =
             entries.partition(|it| it.fence().is_some());
-        holders.sort_unstable_by_key(Entry::fence);
+        holders.sort_unstable_by_key(QueueEntry::fence);
         // Who lost its place and has not looked yet is not in the queue.
         waiters.retain(|it| !it.is_revoked());
-        waiters.sort_unstable_by_key(Entry::ticket);
+        waiters.sort_unstable_by_key(QueueEntry::ticket);
         for entry in holders {
             tickets.holders.push(entry.ticket());
             status.holders.push(Holder {
@@ -731,13 +737,13 @@ pub struct Tickets {
     pub waiters: Vec<u64>,
 }
 
-fn others(entries: &[Entry]) -> Vec<Other> {
+fn others(entries: &[QueueEntry]) -> Vec<Other> {
     entries.iter().map(|it| Other { ticket: it.ticket(), mode: it.mode() }).collect()
 }
 
 impl Obstacle {
     /// The one who waits ahead.
-    fn behind(nearest: &Entry) -> Self {
+    fn behind(nearest: &QueueEntry) -> Self {
         Self::Waiter(nearest.ticket(), nearest.process())
     }
 }

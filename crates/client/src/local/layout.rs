@@ -6,7 +6,7 @@
 //! | 1024 | 1536 | [`Record`] | alternately with the next, so that one is always whole |
 //! | 2560 | 1536 | [`Record`] | |
 //! | 4096 | 256 | [`Summary`]: counters | with every grant |
-//! | 4352 | 256 each | [`Entry`]: one who holds or waits | with every change of it |
+//! | 4352 | 256 each | [`QueueEntry`]: one who holds or waits | with every change of it |
 //!
 //! Nothing that is written at once crosses a page, so that a killed process leaves it old or new.
 //! Only the header and a lock's records must survive a loss of power, and each lies in as few
@@ -200,9 +200,9 @@ pub struct Applicant<'a> {
 
 /// One who holds or waits. Kept as it lies in the file: most are looked at only for their ticket.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Entry([u8; Entry::SIZE]);
+pub struct QueueEntry([u8; QueueEntry::SIZE]);
 
-impl Entry {
+impl QueueEntry {
     pub const SIZE: usize = 256;
     const LABEL: usize = 48;
     const HOST: usize = Self::LABEL + LABEL_MAX;
@@ -326,18 +326,18 @@ pub struct Glance {
 
 impl Glance {
     /// At a block that was checked. `None` if nobody was ever there.
-    pub fn at(block: &[u8; Entry::SIZE]) -> Option<Self> {
+    pub fn at(block: &[u8; QueueEntry::SIZE]) -> Option<Self> {
         let ticket = get_u64(block, 0);
         let (fence, is_revoked) = (fence(block), block[29] != 0);
         (ticket != 0).then(|| Self { ticket, fence, mode: mode(block), is_revoked })
     }
 }
 
-fn fence(block: &[u8; Entry::SIZE]) -> Option<Fence> {
+fn fence(block: &[u8; QueueEntry::SIZE]) -> Option<Fence> {
     Some(Fence(get_u64(block, 8))).filter(|fence| fence.0 != 0)
 }
 
-fn mode(block: &[u8; Entry::SIZE]) -> Mode {
+fn mode(block: &[u8; QueueEntry::SIZE]) -> Mode {
     match block[28] {
         1 => Mode::Exclusive,
         2 => Mode::Shared,
@@ -416,18 +416,18 @@ mod tests {
         assert_eq!(Summary::decode(&summary.encode()), Ok(summary));
 
         for mode in [Mode::Exclusive, Mode::Shared, Mode::Slot { of: NonZeroU32::MAX }] {
-            let entry = Entry::new(5, 0, mode, &applicant());
-            let mut read = Entry::decode(entry.encode()).unwrap().unwrap();
+            let entry = QueueEntry::new(5, 0, mode, &applicant());
+            let mut read = QueueEntry::decode(entry.encode()).unwrap().unwrap();
             assert_eq!((read.ticket(), read.fence(), read.mode()), (5, None, mode));
             let (label, host, since) = (LABEL.into(), "host".into(), applicant().since);
             assert_eq!(read.owner(), Owner { label, host, pid: 4711, since });
             assert_eq!(read.process(), applicant().process);
             read.grant(8, since);
             read.revoke();
-            let read = Entry::decode(read.encode()).unwrap().unwrap();
+            let read = QueueEntry::decode(read.encode()).unwrap().unwrap();
             assert_eq!((read.fence(), read.is_revoked()), (Some(Fence(8)), true));
         }
-        assert!(Entry::decode(&[0; Entry::SIZE]).unwrap().is_none());
+        assert!(QueueEntry::decode(&[0; QueueEntry::SIZE]).unwrap().is_none());
     }
 
     #[test]
@@ -435,7 +435,7 @@ mod tests {
         let resource = Resource::lock(Name::new("x").unwrap());
         let header = Header { resource, bound: Fence(1024) }.encode();
         let summary = Summary::default().encode();
-        let entry = *Entry::new(1, 1, Mode::Exclusive, &applicant()).encode();
+        let entry = *QueueEntry::new(1, 1, Mode::Exclusive, &applicant()).encode();
         let record = Record { number: 1, fence: Fence(1), bytes: b"v".to_vec() }.encode();
         let each_bit = |length: usize| (0..length * 8).map(|bit| (bit / 8, 1 << (bit % 8)));
         for (at, bit) in each_bit(Header::SIZE) {
@@ -447,7 +447,10 @@ mod tests {
             let (mut one, mut other) = (summary, entry);
             one[at] ^= bit;
             other[at] ^= bit;
-            assert!(Summary::decode(&one).is_err() && Entry::decode(&other).is_err(), "byte {at}");
+            assert!(
+                Summary::decode(&one).is_err() && QueueEntry::decode(&other).is_err(),
+                "byte {at}"
+            );
         }
         for (at, bit) in each_bit(Record::SIZE) {
             let mut block = record;

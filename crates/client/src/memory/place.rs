@@ -24,7 +24,7 @@ pub(super) struct Grant {
 }
 
 /// One who holds or waits.
-pub(super) struct Entry {
+pub(super) struct QueueEntry {
     pub(super) owner: Owner,
     pub(super) mode: Mode,
     /// What a leader publishes from its first moment on.
@@ -37,7 +37,7 @@ pub(super) struct Entry {
 #[derive(Default)]
 pub(super) struct Place {
     /// Holders and waiters alike, in the order in which they came.
-    pub(super) queue: BTreeMap<Ticket, Entry>,
+    pub(super) queue: BTreeMap<Ticket, QueueEntry>,
     last_fence: u64,
     pub(super) value: Option<Value>,
     pub(super) resigned: Option<Fence>,
@@ -142,7 +142,7 @@ impl Place {
     }
 }
 
-fn holder(entry: &Entry, grant: &Grant) -> Holder {
+fn holder(entry: &QueueEntry, grant: &Grant) -> Holder {
     Holder {
         owner: entry.owner.clone(),
         mode: entry.mode,
@@ -152,6 +152,6 @@ fn holder(entry: &Entry, grant: &Grant) -> Holder {
     }
 }
 
-fn waiter(entry: &Entry) -> Waiter {
+fn waiter(entry: &QueueEntry) -> Waiter {
     Waiter { owner: entry.owner.clone(), mode: entry.mode, processes: Vec::new() }
 }

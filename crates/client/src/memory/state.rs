@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Notify, oneshot};
 
-use super::place::{Entry, Grant, Place, Ticket};
+use super::place::{Grant, Place, QueueEntry, Ticket};
 use crate::order::usage;
 use crate::{
     Error, Evicted, Holder, Loss, Owner, Patience, Request, Resource, Status, Target, Value, Waiter,
@@ -227,7 +227,7 @@ impl State {
             return self.refuse(ticket, Error::Busy { resource, holders });
         }
         let owner = Owner { label, host: "memory".to_owned(), pid: std::process::id(), since };
-        place.queue.insert(ticket, Entry { owner, mode, value, grant: None });
+        place.queue.insert(ticket, QueueEntry { owner, mode, value, grant: None });
         place.touch();
         self.move_up(&resource);
     }
