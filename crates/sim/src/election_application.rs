@@ -22,7 +22,7 @@ pub struct ElectionApplication {
     asks_every: Option<Time>,
     stream: Stream,
     /// By seat.
-    places: Vec<Place>,
+    places: Vec<Candidate>,
     /// Who counts: a store is no candidate.
     candidates: Vec<Seat>,
     /// The next value to be written: each is written once.
@@ -39,7 +39,7 @@ pub struct Call {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
+struct Candidate {
     is_up: bool,
     leader: Option<ProcessId>,
     takes_part: bool,
@@ -63,7 +63,7 @@ impl ElectionApplication {
             until,
             asks_every: None,
             stream: Stream::new(seed, "workload"),
-            places: vec![Place { is_up: true, leader: None, takes_part: false }; view.len()],
+            places: vec![Candidate { is_up: true, leader: None, takes_part: false }; view.len()],
             candidates,
             value: 0,
         }
@@ -142,7 +142,7 @@ impl Application<Elections> for ElectionApplication {
     }
 
     fn on_crash(&mut self, seat: Seat) {
-        self.places[seat.index()] = Place { is_up: false, leader: None, takes_part: false };
+        self.places[seat.index()] = Candidate { is_up: false, leader: None, takes_part: false };
     }
 
     fn on_return(&mut self, seat: Seat, desk: &mut Desk<Command>) {

@@ -51,7 +51,7 @@ pub async fn acquire(
 /// How far a request came.
 enum Progress {
     Granted(Box<Held>),
-    Waits(Place),
+    Waits(QueuePlace),
 }
 
 /// What became of one try.
@@ -129,7 +129,7 @@ fn try_to_arrive(
                     shared
                 }
             };
-            let place = Place::new(inner, keeper, ticket, request, obstacle);
+            let place = QueuePlace::new(inner, keeper, ticket, request, obstacle);
             if !is_in_place {
                 place.discard();
                 return Ok(Attempt::Removed);
@@ -150,7 +150,7 @@ fn try_to_arrive(
 
 /// A waiter looks whether it is its turn.
 async fn advance(
-    mut place: Place,
+    mut place: QueuePlace,
     request: &Request,
     deadline: Option<Deadline>,
 ) -> Result<Progress, Error> {
@@ -187,7 +187,7 @@ async fn advance(
 }
 
 /// A place in the queue. Dropping it leaves.
-struct Place {
+struct QueuePlace {
     inner: Arc<Inner>,
     /// The open file that keeps it. `None` only when it is being dropped.
     keeper: Option<Arc<LockFile>>,
@@ -199,7 +199,7 @@ struct Place {
     is_over: bool,
 }
 
-impl Place {
+impl QueuePlace {
     fn new(
         inner: &Arc<Inner>,
         keeper: Arc<LockFile>,
@@ -301,7 +301,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         let Some(keeper) = self.keeper.take() else { return };
         self.leave(&keeper);

@@ -35,7 +35,7 @@ pub(super) struct QueueEntry {
 
 /// One lock or election. It stays when all have left: fences and versions go on.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct NameState {
     /// Holders and waiters alike, in the order in which they came.
     pub(super) queue: BTreeMap<Ticket, QueueEntry>,
     last_fence: u64,
@@ -45,7 +45,7 @@ pub(super) struct Place {
     pub(super) changed: Arc<Notify>,
 }
 
-impl Place {
+impl NameState {
     pub(super) fn touch(&mut self) {
         self.version += 1;
         self.changed.notify_waiters();

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Notify, oneshot};
 
-use super::place::{Grant, Place, QueueEntry, Ticket};
+use super::place::{Grant, NameState, QueueEntry, Ticket};
 use crate::order::usage;
 use crate::{
     Error, Evicted, Holder, Loss, Owner, Patience, Request, Resource, Status, Target, Value, Waiter,
@@ -38,7 +38,7 @@ pub(super) struct State {
     clock: Duration,
     is_reachable: bool,
     last_ticket: Ticket,
-    places: BTreeMap<Resource, Place>,
+    places: BTreeMap<Resource, NameState>,
     calls: BTreeMap<Ticket, Call>,
     /// Sent while the engine was out of reach.
     on_the_way: VecDeque<Message>,

@@ -315,10 +315,10 @@ impl Memory for LockMemory {
 }
 
 /// Who enters has asked, and who leaves has entered.
-struct InAndOut(Vec<Place>);
+struct InAndOut(Vec<Member>);
 
 #[derive(Clone, Copy)]
-struct Place {
+struct Member {
     has_asked: bool,
     /// True in the beginning: whoever was inside from the start leaves without having entered.
     may_leave: bool,
@@ -326,7 +326,7 @@ struct Place {
 
 impl InAndOut {
     fn new(members: usize) -> Self {
-        Self(vec![Place { has_asked: false, may_leave: true }; members])
+        Self(vec![Member { has_asked: false, may_leave: true }; members])
     }
 }
 
@@ -336,14 +336,14 @@ impl Coherence for InAndOut {
     fn on(&mut self, event: &Event, is_beginning: bool) -> Result<(), &'static str> {
         let place = &mut self.0[event.seat.index()];
         match Seen::of(event.what) {
-            Seen::Crashed => *place = Place { has_asked: false, may_leave: false },
+            Seen::Crashed => *place = Member { has_asked: false, may_leave: false },
             Seen::Requested => place.has_asked = true,
             Seen::Entered { .. } if !place.has_asked && !is_beginning => {
                 return Err(
                     "enters without asking; each `entered` has a `requested` of its own before it",
                 );
             }
-            Seen::Entered { .. } => *place = Place { has_asked: false, may_leave: true },
+            Seen::Entered { .. } => *place = Member { has_asked: false, may_leave: true },
             Seen::Leaving | Seen::Left if !place.may_leave => {
                 return Err("leaves without being inside; it has to have `entered` first");
             }
