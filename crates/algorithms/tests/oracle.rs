@@ -29,8 +29,8 @@ use conclave_observe::property::{
     WrongSuspicion,
 };
 use conclave_observe::{
-    Breach, Brief, Ending, Event, Judge, JudgeOrdering, Memory, Observed, Report, Spoken, Time,
-    Vocabulary, Watch, What,
+    AnyMemory, Breach, Brief, Ending, Event, Judge, JudgeOrdering, Memory, Observed, Report,
+    Spoken, Time, Vocabulary, What,
 };
 use conclave_sim::Stream;
 use plain::{
@@ -137,7 +137,7 @@ impl Memory for Blind {
     }
 }
 
-fn nobody(_: &Brief<'_>) -> Box<dyn Watch> {
+fn nobody(_: &Brief<'_>) -> Box<dyn AnyMemory> {
     Box::new(Blind)
 }
 
@@ -162,7 +162,7 @@ impl Searched for Locks {
     type Client = Enters;
     type Application = Enterer;
 
-    const UNWATCHED: &'static Vocabulary = &Vocabulary { watch: nobody, ..locks::VOCABULARY };
+    const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..locks::VOCABULARY };
 
     fn client(clients: Vec<Seat>, requests: u8) -> Enters {
         Enters { clients, requests, holder: None }
@@ -177,7 +177,7 @@ impl Searched for Elections {
     type Client = Calls;
     type Application = Caller;
 
-    const UNWATCHED: &'static Vocabulary = &Vocabulary { watch: nobody, ..elections::VOCABULARY };
+    const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..elections::VOCABULARY };
 
     fn client(callers: Vec<Seat>, calls: u8) -> Calls {
         Calls { callers, calls }
@@ -192,7 +192,7 @@ impl Searched for Detectors {
     type Client = Listens;
     type Application = Listener;
 
-    const UNWATCHED: &'static Vocabulary = &Vocabulary { watch: nobody, ..detectors::VOCABULARY };
+    const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..detectors::VOCABULARY };
 
     fn client(_: Vec<Seat>, _: u8) -> Listens {
         Listens
@@ -561,7 +561,7 @@ fn tell(judge: &mut Judge, now: &mut Time, account: &[Sight]) {
 }
 
 /// Both must say the same of all but times.
-fn agree(watch: &dyn Watch, report: &Report, is_sync: bool) {
+fn agree(watch: &dyn AnyMemory, report: &Report, is_sync: bool) {
     let watch = watch.as_any();
     if let (Some(watched), Some(seen)) = (watch.downcast_ref::<LockMemory>(), report.locks()) {
         agree_on_locks(watched, seen);

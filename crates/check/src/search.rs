@@ -78,7 +78,7 @@ pub enum Limit {
     States,
     /// [`Budget::bytes`].
     Memory,
-    /// Whoever watches its progress.
+    /// Whoever memories its progress.
     Stopped,
 }
 

@@ -328,7 +328,7 @@ where
 
     fn bytes(&self) -> usize {
         self.nodes.bytes()
-            + self.frame.watches.bytes()
+            + self.frame.memories.bytes()
             + self.wires.channels.bytes()
             + self.wires.messages.bytes()
     }

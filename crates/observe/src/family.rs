@@ -34,7 +34,7 @@ pub struct Vocabulary {
     /// Who judges a run.
     pub judge: fn(&Brief<'_>) -> Box<dyn Panel>,
     /// Who watches a search.
-    pub watch: fn(&Brief<'_>) -> Box<dyn Watch>,
+    pub memory: fn(&Brief<'_>) -> Box<dyn AnyMemory>,
     /// What a picture says of what it shows, by what was said in it.
     pub summary: fn(&[(Seat, Said)]) -> String,
     /// Whether a proof rests on it that two wait at once.
@@ -187,7 +187,7 @@ pub trait Memory: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 }
 
 /// A [`Memory`], of whichever family.
-pub trait Watch: Debug + Send + Sync {
+pub trait AnyMemory: Debug + Send + Sync {
     /// See [`Memory::on`].
     fn on(&mut self, seat: Seat, what: What);
     /// See [`Memory::wants_quiet`].
@@ -201,18 +201,18 @@ pub trait Watch: Debug + Send + Sync {
     /// See [`Memory::pending`].
     fn pending(&self) -> Vec<Seat>;
     /// See [`Memory::renamed`].
-    fn renamed(&self, names: &Renaming) -> Option<Box<dyn Watch>>;
+    fn renamed(&self, names: &Renaming) -> Option<Box<dyn AnyMemory>>;
     /// The memory itself, for those who compare it.
     fn as_any(&self) -> &dyn Any;
     /// A copy.
-    fn boxed(&self) -> Box<dyn Watch>;
+    fn boxed(&self) -> Box<dyn AnyMemory>;
     /// Whether both remember the same.
-    fn is_same(&self, other: &dyn Watch) -> bool;
+    fn is_same(&self, other: &dyn AnyMemory) -> bool;
     /// Takes in what it remembers.
     fn hash_into(&self, state: &mut dyn Hasher);
 }
 
-impl<M: Memory> Watch for M {
+impl<M: Memory> AnyMemory for M {
     fn on(&mut self, seat: Seat, what: What) {
         Memory::on(self, seat, what);
     }
@@ -237,19 +237,19 @@ impl<M: Memory> Watch for M {
         Memory::pending(self)
     }
 
-    fn renamed(&self, names: &Renaming) -> Option<Box<dyn Watch>> {
-        Memory::renamed(self, names).map(|renamed| Box::new(renamed) as Box<dyn Watch>)
+    fn renamed(&self, names: &Renaming) -> Option<Box<dyn AnyMemory>> {
+        Memory::renamed(self, names).map(|renamed| Box::new(renamed) as Box<dyn AnyMemory>)
     }
 
     fn as_any(&self) -> &dyn Any {
         self
     }
 
-    fn boxed(&self) -> Box<dyn Watch> {
+    fn boxed(&self) -> Box<dyn AnyMemory> {
         Box::new(self.clone())
     }
 
-    fn is_same(&self, other: &dyn Watch) -> bool {
+    fn is_same(&self, other: &dyn AnyMemory) -> bool {
         other.as_any().downcast_ref::<Self>() == Some(self)
     }
 
@@ -258,21 +258,21 @@ impl<M: Memory> Watch for M {
     }
 }
 
-impl Clone for Box<dyn Watch> {
+impl Clone for Box<dyn AnyMemory> {
     fn clone(&self) -> Self {
         (**self).boxed()
     }
 }
 
-impl PartialEq for Box<dyn Watch> {
+impl PartialEq for Box<dyn AnyMemory> {
     fn eq(&self, other: &Self) -> bool {
         (**self).is_same(&**other)
     }
 }
 
-impl Eq for Box<dyn Watch> {}
+impl Eq for Box<dyn AnyMemory> {}
 
-impl Hash for Box<dyn Watch> {
+impl Hash for Box<dyn AnyMemory> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash_into(state);
     }

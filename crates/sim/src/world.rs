@@ -83,7 +83,7 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     timer_stream: Stream,
     timers: Timers<P::Timer>,
     numbers: MessageNumbers,
-    watch: Watch<RECORDS>,
+    witness: Witness<RECORDS>,
     faults: FaultsUnderWay,
     /// Messages in flight that belong to a call: all but those of upkeep.
     calls_in_flight: u64,
@@ -111,7 +111,7 @@ enum Held<P: Protocol> {
 
 /// The judge and the recorder, which is there or not once and for all, so that a run which is not
 /// recorded does not pay for the question.
-struct Watch<const RECORDS: bool> {
+struct Witness<const RECORDS: bool> {
     now: Time,
     judge: Judge,
     records: Vec<Record>,
@@ -164,7 +164,7 @@ where
         const PROGRESS_EVERY: u64 = 1 << 20;
         let events = self.around.events;
         if events > 0 {
-            progress(self.around.watch.judge.served());
+            progress(self.around.witness.judge.served());
         }
         let next_telling = (events / PROGRESS_EVERY + 1) * PROGRESS_EVERY;
         let next = self.around.setup.interventions.get(self.intervened);
@@ -177,7 +177,7 @@ where
             self.processes.push(None);
             if let Some(label) = self.around.faults.dead(seat) {
                 self.around.faults.fired[label] += 1;
-                self.around.watch.event(seat, What::Crashed);
+                self.around.witness.event(seat, What::Crashed);
                 self.around.application.on_crash(seat);
                 continue;
             }
@@ -186,7 +186,7 @@ where
         for seat in (0..setup.view.len()).map(Seat::at) {
             let notice = P::Family::told_at_first(&setup.opening(seat), setup.view.at(seat));
             if let Some(said) = notice.and_then(|it| P::Family::told(&it, setup.view)) {
-                self.around.watch.event(seat, What::Told(said));
+                self.around.witness.event(seat, What::Told(said));
             }
         }
         self.around.application.begin(&mut self.around.desk);
@@ -212,7 +212,7 @@ where
         match arrival {
             Arrival::Founding if RECORDS && setup.show.is_some() => {
                 let standing = self.standing(seat);
-                self.around.watch.starts[seat.index()] = standing;
+                self.around.witness.starts[seat.index()] = standing;
             }
             Arrival::Founding => {}
             Arrival::Returning => self.record_standing(seat),
@@ -224,7 +224,7 @@ where
     fn record_standing(&mut self, seat: Seat) {
         if RECORDS && self.around.setup.show.is_some() {
             let standing = self.standing(seat).map(Box::new);
-            if let Some(record) = self.around.watch.records.last_mut() {
+            if let Some(record) = self.around.witness.records.last_mut() {
                 debug_assert_eq!(record.event.seat, seat, "all that a step does is its process's");
                 record.after = standing;
             }
@@ -259,8 +259,8 @@ where
             let around = &mut self.around;
             let watches = around.wants_quiet && !around.is_anyone_paused();
             if watches
-                && around.watch.judge.on_quiet(around.watch.now)
-                && around.watch.judge.has_seen_enough()
+                && around.witness.judge.on_quiet(around.witness.now)
+                && around.witness.judge.has_seen_enough()
             {
                 return Some(Ending::Stopped);
             }
@@ -268,7 +268,7 @@ where
                 return Some(Ending::Finished);
             }
             if around.application.awaits_quiet() {
-                around.application.on_quiet(around.desk.at(around.watch.now));
+                around.application.on_quiet(around.desk.at(around.witness.now));
                 around.take_orders();
                 (at, due) = around.next();
             }
@@ -279,17 +279,17 @@ where
             let is_over = at == Time::NEVER;
             return Some(if is_over { Ending::Quiet } else { Ending::BudgetSpent });
         }
-        if self.around.watch.judge.faults() > 0 && self.around.is_patience_lost(at) {
+        if self.around.witness.judge.faults() > 0 && self.around.is_patience_lost(at) {
             return Some(Ending::PatienceLost);
         }
         if let Some(rank) = due {
             if rank == Rank::Fault && self.around.is_deadlocked() {
                 return Some(Ending::Quiet);
             }
-            self.around.watch.now = at;
+            self.around.witness.now = at;
             self.do_due();
         } else {
-            self.around.watch.now = at;
+            self.around.witness.now = at;
             if let Some(flight) = self.around.wire.receive() {
                 self.around.calls_in_flight -= u64::from(is_call(&flight.message));
                 self.arrive(flight);
@@ -309,7 +309,7 @@ where
     #[inline]
     pub(crate) fn ending_by_news(&mut self) -> Option<Ending> {
         let has_news = core::mem::take(&mut self.around.has_news);
-        (has_news && self.around.watch.judge.has_seen_enough()).then_some(Ending::Stopped)
+        (has_news && self.around.witness.judge.has_seen_enough()).then_some(Ending::Stopped)
     }
 
     /// Does what is planned to be done before the next event.
@@ -379,7 +379,7 @@ where
             return;
         }
         let said = P::Family::asked(&command, around.setup.view);
-        around.watch.event(seat, What::Asked(said));
+        around.witness.event(seat, What::Asked(said));
         self.take(seat, Input::Command(command));
     }
 
@@ -398,7 +398,7 @@ where
     fn run_out(&mut self, seat: Seat, timer: P::Timer) {
         self.around.timers.unset(seat, timer);
         let name = || Some(format!("{timer:?}"));
-        self.around.watch.event_with(seat, What::TimerFired, name);
+        self.around.witness.event_with(seat, What::TimerFired, name);
         self.take(seat, Input::Timer(timer));
     }
 
@@ -431,7 +431,7 @@ where
         }
         let kind = content.kind();
         let text = || Some(format!("{content:?}"));
-        self.around.watch.event_with(to, What::Received { message, from, kind }, text);
+        self.around.witness.event_with(to, What::Received { message, from, kind }, text);
         let from = self.around.setup.view.at(from);
         self.take(to, Input::Message { from, message: content });
     }
@@ -473,7 +473,7 @@ where
     }
 
     fn crash(&mut self, seat: Seat) {
-        self.around.watch.event(seat, What::Crashed);
+        self.around.witness.event(seat, What::Crashed);
         self.processes[seat.index()] = None;
         self.around.lose_held(seat);
         self.around.incarnations[seat.index()] += 1;
@@ -483,13 +483,13 @@ where
 
     /// The same process, with what it persisted; or another one of the same name.
     fn come_back(&mut self, seat: Seat, is_same: bool) {
-        self.around.watch.event(seat, if is_same { What::Returned } else { What::Replaced });
+        self.around.witness.event(seat, if is_same { What::Returned } else { What::Replaced });
         if !is_same {
             self.around.stored[seat.index()] = None;
         }
         self.start(seat, Arrival::Returning);
         let around = &mut self.around;
-        around.application.on_return(seat, around.desk.at(around.watch.now));
+        around.application.on_return(seat, around.desk.at(around.witness.now));
         around.take_orders();
     }
 
@@ -497,7 +497,7 @@ where
     /// that is due comes before all of it.
     fn resume(&mut self, seat: Seat) {
         let Some(held) = self.around.paused[seat.index()].take() else { return };
-        self.around.watch.event(seat, What::Resumed);
+        self.around.witness.event(seat, What::Resumed);
         // Its application was paused as well: what it wanted meanwhile it only asks for now.
         let (late, held): (VecDeque<_>, VecDeque<_>) =
             held.into_iter().partition(|held| matches!(held, Held::Command { .. }));
@@ -512,7 +512,7 @@ where
     }
 
     fn take_deadlines(&mut self, seat: Seat) {
-        while let Some(timer) = self.around.timers.first_deadline(seat, self.around.watch.now) {
+        while let Some(timer) = self.around.timers.first_deadline(seat, self.around.witness.now) {
             self.run_out(seat, timer);
         }
     }
@@ -524,12 +524,12 @@ where
 
     /// When the last of them happened.
     pub(crate) fn now(&self) -> Time {
-        self.around.watch.now
+        self.around.witness.now
     }
 
     /// What was recorded so far.
     pub(crate) fn records(&self) -> &[Record] {
-        &self.around.watch.records
+        &self.around.witness.records
     }
 
     /// Who takes part.
@@ -550,15 +550,15 @@ where
     pub(crate) fn finish(mut self, ending: Ending) -> Outcome {
         // Of a run that was merely cut off, those who wait are not to be explained.
         let is_stuck = matches!(ending, Ending::Quiet | Ending::PatienceLost);
-        let someone_waits = self.around.watch.judge.waiting() > 0;
+        let someone_waits = self.around.witness.judge.waiting() > 0;
         let diagnosis = (is_stuck && someone_waits).then(|| self.diagnose()).flatten();
         let around = self.around;
         Outcome {
-            report: around.watch.judge.finish(ending),
+            report: around.witness.judge.finish(ending),
             faults: around.faults.told(around.setup.faults, around.setup.interventions),
             diagnosis,
-            records: around.watch.records,
-            starts: around.watch.starts,
+            records: around.witness.records,
+            starts: around.witness.starts,
             events: around.events,
         }
     }
@@ -569,9 +569,9 @@ where
         let waits_for =
             |process: &P| process.waits_for().into_iter().filter_map(|id| view.seat(id)).collect();
         let edges = self.processes.iter().map(|it| it.as_ref().map(waits_for).unwrap_or_default());
-        let diagnosis = WaitGraph::new(edges.collect()).diagnose(&self.around.watch.judge)?;
+        let diagnosis = WaitGraph::new(edges.collect()).diagnose(&self.around.witness.judge)?;
         for (waiter, whom) in diagnosis.edges() {
-            self.around.watch.event(waiter, What::WaitsFor { whom });
+            self.around.witness.event(waiter, What::WaitsFor { whom });
         }
         Some(diagnosis)
     }
@@ -610,7 +610,7 @@ where
             events: 0,
             has_pauses: !setup.faults.pauses.is_empty(),
             wants_quiet: judge.wants_quiet(),
-            watch: Watch { now: Time::ZERO, judge, records: Vec::new(), starts },
+            witness: Witness { now: Time::ZERO, judge, records: Vec::new(), starts },
             has_news: false,
             took_own: false,
             is_looked_at_next: false,
@@ -630,15 +630,15 @@ where
     /// Whether only faults that have not begun could still change anything: a deadlock that came
     /// before them is none of theirs.
     fn is_deadlocked(&self) -> bool {
-        self.watch.judge.faults() == 0
-            && self.watch.judge.waiting() > 0
+        self.witness.judge.faults() == 0
+            && self.witness.judge.waiting() > 0
             && self.wire.len() == 0
             && self.timers.is_empty()
             && self.agenda.commands() == 0
     }
 
     fn is_patience_lost(&self, at: Time) -> bool {
-        self.watch.judge.waited_in_vain(at) > self.setup.limits.patience
+        self.witness.judge.waited_in_vain(at) > self.setup.limits.patience
     }
 
     fn is_anyone_paused(&self) -> bool {
@@ -672,12 +672,12 @@ where
     #[inline]
     fn launch(&mut self, flight: Flight<P::Message>) {
         self.calls_in_flight += u64::from(is_call(&flight.message));
-        self.wire.send(self.watch.now, flight);
+        self.wire.send(self.witness.now, flight);
     }
 
     fn pause(&mut self, seat: Seat) {
         self.has_pauses = true;
-        self.watch.event(seat, What::Paused);
+        self.witness.event(seat, What::Paused);
         self.paused[seat.index()] = Some(VecDeque::new());
     }
 
@@ -709,7 +709,7 @@ where
         if !duplicate.is_zero() && duplicate.happens(self.faults.stream.bits()) {
             self.faults.count_duplicate();
             let what = What::Duplicated { message: flight.id, to: flight.to };
-            self.watch.event(flight.from, what);
+            self.witness.event(flight.from, what);
             self.launch(flight.clone());
         }
         self.launch(flight);
@@ -717,7 +717,7 @@ where
 
     fn lose(&mut self, flight: &Flight<P::Message>, cause: LossCause) {
         let what = What::Lost { message: flight.id, to: flight.to, cause };
-        self.watch.event(flight.from, what);
+        self.witness.event(flight.from, what);
     }
 
     /// What a paused process had not taken in when it died is lost with it.
@@ -737,7 +737,7 @@ where
             for seat in ids.iter().filter_map(|&id| view.seat(id)) {
                 sides[seat.index()] = Some(side);
                 let partition = u16::try_from(partition).unwrap_or(u16::MAX);
-                self.watch.event(seat, What::Cut { partition, side });
+                self.witness.event(seat, What::Cut { partition, side });
             }
         }
         self.faults.cuts.push(Cut { partition, label, sides, one_way: plan.one_way });
@@ -748,7 +748,7 @@ where
         self.faults.cuts.retain(|cut| cut.partition != partition);
         for seat in plan.left.iter().chain(&plan.right).filter_map(|&id| self.setup.view.seat(id)) {
             let partition = u16::try_from(partition).unwrap_or(u16::MAX);
-            self.watch.event(seat, What::Healed { partition });
+            self.witness.event(seat, What::Healed { partition });
         }
     }
 
@@ -777,7 +777,7 @@ where
     }
 
     fn reading(&self) -> Option<Duration> {
-        let clock = self.rates[self.seat.index()].clock_at(self.watch.now);
+        let clock = self.rates[self.seat.index()].clock_at(self.witness.now);
         Some(Duration::from_nanos(clock))
     }
 
@@ -786,12 +786,12 @@ where
         if self.setup.check_invariants
             && let Err(broken) = process.invariants()
         {
-            let (id, now) = (self.setup.view.at(self.seat), self.watch.now);
+            let (id, now) = (self.setup.view.at(self.seat), self.witness.now);
             panic!("invariant broken at process {id}, time {now}: {broken}\n{process:#?}");
         }
         if RECORDS
             && self.is_explained
-            && let Some(record) = self.watch.records.last_mut()
+            && let Some(record) = self.witness.records.last_mut()
         {
             record.rules = rules.into_iter().map(Cow::Borrowed).collect();
         }
@@ -801,8 +801,8 @@ where
     fn send(&mut self, to: Seat, message: P::Message, copy: bool) {
         let (from, id, kind) = (self.seat, self.numbers.next_of(self.seat), message.kind());
         let text = || Some(format!("{message:?}"));
-        self.watch.event_with(from, What::Sent { message: id, to, kind, copy }, text);
-        self.watch.judge.on_content(&message);
+        self.witness.event_with(from, What::Sent { message: id, to, kind, copy }, text);
+        self.witness.judge.on_content(&message);
         let flight = Flight { id, from, to, message };
         if self.faults.touch_messages {
             self.send_faultily(flight);
@@ -815,8 +815,8 @@ where
     fn send_own(&mut self, message: &P::Message, copy: bool) {
         let (to, id, kind) = (self.seat, self.numbers.next_of(self.seat), message.kind());
         let text = || Some(format!("{message:?}"));
-        self.watch.event_with(to, What::Sent { message: id, to, kind, copy }, text);
-        self.watch.judge.on_content(message);
+        self.witness.event_with(to, What::Sent { message: id, to, kind, copy }, text);
+        self.witness.judge.on_content(message);
         self.own.push_back(id);
     }
 
@@ -826,15 +826,15 @@ where
         self.took_own = true;
         let (from, kind) = (self.seat, message.kind());
         let text = || Some(format!("{message:?}"));
-        self.watch.event_with(from, What::Received { message: id, from, kind }, text);
+        self.witness.event_with(from, What::Received { message: id, from, kind }, text);
     }
 
     fn notify(&mut self, notice: NoticeOf<P>) {
         self.has_news = true;
         if let Some(said) = P::Family::told(&notice, self.setup.view) {
-            self.watch.event(self.seat, What::Told(said));
+            self.witness.event(self.seat, What::Told(said));
         }
-        self.application.on_notice(self.seat, &notice, self.desk.at(self.watch.now));
+        self.application.on_notice(self.seat, &notice, self.desk.at(self.witness.now));
         self.take_orders();
     }
 
@@ -847,7 +847,7 @@ where
             Due::Within { after, .. } => (Time::of(after), false),
             Due::Deadline(after) => (Time::of(after), true),
         };
-        let at = self.watch.now + self.rates[self.seat.index()].real(after);
+        let at = self.witness.now + self.rates[self.seat.index()].real(after);
         if let Some(setting) = self.timers.set(self.seat, timer, at, is_deadline) {
             self.enter(self.seat, timer, setting);
         }
@@ -867,7 +867,7 @@ fn is_call<M: Message>(message: &M) -> bool {
     M::KINDS[usize::from(message.kind())].phase != Phase::Upkeep
 }
 
-impl<const RECORDS: bool> Watch<RECORDS> {
+impl<const RECORDS: bool> Witness<RECORDS> {
     fn event(&mut self, seat: Seat, what: What) {
         self.event_with(seat, what, || None);
     }

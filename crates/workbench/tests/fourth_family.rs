@@ -111,7 +111,7 @@ static VOCABULARY: Vocabulary = Vocabulary {
     breaches: &[DISTURBED],
     at_last: "every door is opened at last",
     judge: |_| Box::new(Doors::default()),
-    watch: |_| Box::new(Doors::default()),
+    memory: |_| Box::new(Doors::default()),
     summary: |said| {
         let opened = said.iter().filter(|(_, said)| said.word.code == OPENED.code).count();
         format!("{opened} doors opened")

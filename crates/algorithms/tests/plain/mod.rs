@@ -18,7 +18,9 @@ use conclave_core::{
     Arrival, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, Promises, Protocol,
     Seat, Start, View, detector, election, mutex,
 };
-use conclave_observe::{Breach, Brief, JudgeOrdering, Observed, Spoken, Vocabulary, Watch, What};
+use conclave_observe::{
+    AnyMemory, Breach, Brief, JudgeOrdering, Observed, Spoken, Vocabulary, What,
+};
 use stateright::{Model, Property};
 
 /// What applications do: each asks for what it wants, so many times.
@@ -255,7 +257,7 @@ pub enum Sight {
 
 /// What the judge remembers; two that remember the same are equal.
 #[derive(Clone, Debug)]
-pub struct Watched(Box<dyn Watch>);
+pub struct Watched(Box<dyn AnyMemory>);
 
 impl PartialEq for Watched {
     fn eq(&self, other: &Self) -> bool {
@@ -272,7 +274,7 @@ impl Hash for Watched {
 }
 
 impl Deref for Watched {
-    type Target = dyn Watch;
+    type Target = dyn AnyMemory;
 
     fn deref(&self) -> &Self::Target {
         &*self.0
@@ -292,7 +294,7 @@ where
 {
     fn watch(&self) -> Watched {
         let (ids, promises) = (self.view.members(), self.promises);
-        Watched((self.vocabulary.watch)(&Brief { ids, promises, ordering: JudgeOrdering::No }))
+        Watched((self.vocabulary.memory)(&Brief { ids, promises, ordering: JudgeOrdering::No }))
     }
 
     /// Everybody starts, one after the other.

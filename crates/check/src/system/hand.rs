@@ -9,7 +9,7 @@ use conclave_core::Seat;
 use super::channel::{ChannelInfo, EMPTY, Next};
 use super::flaw::{Flaw, PREMISES, Premise};
 use super::rules::{
-    Cause, Frame, Harm, Harmed, NO_NEWS, NodeInfo, Outcome, Rules, TimerInfo, WatchInfo,
+    Cause, Frame, Harm, Harmed, MemoryInfo, NO_NEWS, NodeInfo, Outcome, Rules, TimerInfo,
 };
 use super::setup::{Allowance, Bounded};
 use super::step::Deed;
@@ -23,7 +23,7 @@ pub(crate) struct Hand<'a> {
     pub(super) frame: &'a Frame,
     pub(super) nodes: Mirror<'a, NodeInfo>,
     pub(super) channels: Mirror<'a, ChannelInfo>,
-    pub(super) watches: Mirror<'a, WatchInfo>,
+    pub(super) memories: Mirror<'a, MemoryInfo>,
     outcomes: Vec<Outcome>,
     /// The outcome of an input to a process, by both.
     known: Map<u64, u32>,
@@ -80,7 +80,7 @@ impl<'a> Hand<'a> {
             frame,
             nodes: Mirror::of(rules.nodes()),
             channels: Mirror::of(rules.channels()),
-            watches: Mirror::of(&frame.watches),
+            memories: Mirror::of(&frame.memories),
             outcomes: Vec::new(),
             known: Map::default(),
             longer: Map::default(),
@@ -148,13 +148,13 @@ impl Hand<'_> {
         self.row[place] = allowance.0;
     }
 
-    fn put_watch(&mut self, print: &mut Fingerprint, watch: PartId) {
-        let place = self.frame.places.watch();
+    fn put_memory(&mut self, print: &mut Fingerprint, memory: PartId) {
+        let place = self.frame.places.memory();
         let before = self.row[place];
-        if before != watch {
-            let from = self.watches.part(before).print;
-            print.change(place, from, self.watches.part(watch).print);
-            self.row[place] = watch;
+        if before != memory {
+            let from = self.memories.part(before).print;
+            print.change(place, from, self.memories.part(memory).print);
+            self.row[place] = memory;
         }
     }
 
@@ -238,14 +238,14 @@ impl Hand<'_> {
             return None;
         }
         let is_quiet = wants_quiet && self.is_quiet();
-        let watch = self.row[self.frame.places.watch()];
+        let memory = self.row[self.frame.places.memory()];
         let moment = Moment { is_quiet, is_tick: tick };
-        let after = match self.judged.get(&moment.key(watch, news)) {
+        let after = match self.judged.get(&moment.key(memory, news)) {
             Some(&after) => after,
-            None => self.judge_anew(watch, news, moment),
+            None => self.judge_anew(memory, news, moment),
         };
-        self.put_watch(print, after);
-        self.watches.part(after).info.breach
+        self.put_memory(print, after);
+        self.memories.part(after).info.breach
     }
 
     #[cold]
@@ -257,25 +257,25 @@ impl Hand<'_> {
     }
 
     pub(super) fn judged_by(&self, before: PartId, news: PartId, moment: Moment) -> PartId {
-        let mut watch = self.frame.watches.part(before).value.clone();
+        let mut memory = self.frame.memories.part(before).value.clone();
         if moment.is_tick {
-            watch.on_tick();
+            memory.on_tick();
         }
         if news != NO_NEWS {
             let news = self.frame.news.part(news);
             let (seat, whats) = &news.value;
-            whats.iter().for_each(|&what| watch.on(*seat, what));
+            whats.iter().for_each(|&what| memory.on(*seat, what));
         }
         if moment.is_quiet {
-            watch.on_quiet();
+            memory.on_quiet();
         }
-        self.frame.watch(watch)
+        self.frame.memory(memory)
     }
 
     /// Whether no message is in flight that belongs to a call.
     fn is_quiet(&mut self) -> bool {
         let places = self.frame.places;
-        (places.members..places.watch()).all(|place| {
+        (places.members..places.memory()).all(|place| {
             let channel = self.row[place];
             channel == EMPTY || !self.channels.part(channel).info.has_call
         })
@@ -361,7 +361,7 @@ impl Hand<'_> {
     /// Time passes, unless something must happen before.
     fn tick(&mut self, base: &Base<'_>, out: &mut Successors) -> bool {
         let places = self.frame.places;
-        for place in 0..places.watch() {
+        for place in 0..places.memory() {
             let part = base.words[place];
             let is_due = if place < places.members {
                 let timers = &self.nodes.part(part).info.timers;
@@ -375,7 +375,7 @@ impl Hand<'_> {
         }
         self.begin_row(base.words);
         let mut print = base.print;
-        for place in 0..places.watch() {
+        for place in 0..places.memory() {
             let part = base.words[place];
             if place < places.members {
                 let rules = self.rules;
@@ -498,8 +498,8 @@ impl Hand<'_> {
     /// What is to be said of the state itself.
     fn look(&mut self, base: &Base<'_>, has_duty: bool) -> Look {
         let places = self.frame.places;
-        let watch = base.words[places.watch()];
-        let mut pending = self.watches.part(watch).info.pending;
+        let memory = base.words[places.memory()];
+        let mut pending = self.memories.part(memory).info.pending;
         let mut is_done = pending == 0;
         for seat in 0..places.members {
             let info = &self.nodes.part(base.words[seat]).info;
@@ -555,7 +555,7 @@ impl Worker for Hand<'_> {
         self.row.clear();
         self.row.resize(places.width(), EMPTY);
         self.row[places.allowance()] = self.frame.all.0;
-        self.row[places.watch()] = self.frame.watch(self.frame.first_watch.clone());
+        self.row[places.memory()] = self.frame.memory(self.frame.first_memory.clone());
         let mut flaw = None;
         let mut ignored = Fingerprint::default();
         let outcomes = self.rules.first();
@@ -575,10 +575,10 @@ impl Worker for Hand<'_> {
             let word = self.row[place];
             let part = if place < places.members {
                 self.nodes.part(word).print
-            } else if place < places.watch() {
+            } else if place < places.memory() {
                 self.channels.part(word).print
-            } else if place == places.watch() {
-                self.watches.part(word).print
+            } else if place == places.memory() {
+                self.memories.part(word).print
             } else {
                 Fingerprint::of_number(word)
             };

@@ -19,7 +19,7 @@ impl Places {
         self.members + from * (self.members - 1) + to - usize::from(to > from)
     }
 
-    pub(super) fn watch(self) -> usize {
+    pub(super) fn memory(self) -> usize {
         self.width() - 2
     }
 

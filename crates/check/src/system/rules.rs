@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicBool;
 
 use conclave_core::{Message, Renaming, Seat};
-use conclave_observe::{Brief, JudgeOrdering, Observed, Watch, What};
+use conclave_observe::{AnyMemory, Brief, JudgeOrdering, Observed, What};
 use smallvec::SmallVec;
 
 use super::channel::{ChannelInfo, KindBit};
@@ -75,8 +75,8 @@ pub(crate) struct Frame {
     /// How many kinds of messages there are.
     pub(crate) kinds: usize,
     /// What the judge remembers at first.
-    pub(crate) first_watch: Box<dyn Watch>,
-    pub(crate) watches: Table<Box<dyn Watch>, WatchInfo>,
+    pub(crate) first_memory: Box<dyn AnyMemory>,
+    pub(crate) memories: Table<Box<dyn AnyMemory>, MemoryInfo>,
     pub(crate) news: Table<News, ()>,
     /// How processes are renamed into each other, if states are told apart only up to that.
     pub(crate) group: Option<Group>,
@@ -109,7 +109,7 @@ pub(crate) struct TimerInfo {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WatchInfo {
+pub(crate) struct MemoryInfo {
     pub(crate) breach: Option<FlawCode>,
     pub(crate) pending: u32,
 }
@@ -126,7 +126,7 @@ pub(crate) const NODES_MAX: PartId = 1 << 28;
 pub(crate) const MESSAGES_MAX: PartId = 1 << 24;
 
 /// What a judge remembers, with news and how they came, is one number.
-const WATCHES_MAX: PartId = 1 << 30;
+const MEMORIES_MAX: PartId = 1 << 30;
 
 /// What can happen to a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,7 +175,7 @@ impl Frame {
     pub(crate) fn of<P: Observed, C>(setup: &Setup<'_, P, C>) -> Self {
         let (ids, promises) = (setup.view.members(), setup.promises);
         let brief = Brief { ids, promises, ordering: JudgeOrdering::No };
-        let first_watch = (setup.vocabulary.watch)(&brief);
+        let first_memory = (setup.vocabulary.memory)(&brief);
         Self {
             places: Places { members: setup.view.len() },
             all: Allowance::all(setup.faults, setup.bounds),
@@ -184,20 +184,20 @@ impl Frame {
             has_timeouts: setup.bounds.timeouts.is_some(),
             crash_loses: setup.crash_loses,
             passes_over_stalls: setup.passes_over_stalls,
-            wants_quiet: first_watch.wants_quiet(),
+            wants_quiet: first_memory.wants_quiet(),
             kinds: P::Message::KINDS.len(),
-            first_watch,
-            watches: Table::of_at_most(WATCHES_MAX),
+            first_memory,
+            memories: Table::of_at_most(MEMORIES_MAX),
             news: Table::of_at_most(NO_NEWS),
             group: None,
             is_inexact: AtomicBool::new(false),
         }
     }
 
-    pub(crate) fn watch(&self, watch: Box<dyn Watch>) -> PartId {
-        self.watches.id(watch, |watch| WatchInfo {
-            breach: watch.broken().map(|breach| Flaw::Breach(breach).code()),
-            pending: watch.pending().iter().fold(0, |mask, seat| mask | 1 << seat.0),
+    pub(crate) fn memory(&self, memory: Box<dyn AnyMemory>) -> PartId {
+        self.memories.id(memory, |memory| MemoryInfo {
+            breach: memory.broken().map(|breach| Flaw::Breach(breach).code()),
+            pending: memory.pending().iter().fold(0, |mask, seat| mask | 1 << seat.0),
         })
     }
 }

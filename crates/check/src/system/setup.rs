@@ -13,7 +13,7 @@ pub struct Setup<'a, P: Protocol, C> {
     pub view: &'a View,
     /// By seat: what each knows before it starts.
     pub configs: &'a [P::Config],
-    /// What is seen and said of them, and who watches: their family's, as a rule.
+    /// What is seen and said of them, and who memories: their family's, as a rule.
     pub vocabulary: &'static Vocabulary,
     /// What they promise.
     pub promises: Promises,

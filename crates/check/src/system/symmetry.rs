@@ -70,7 +70,7 @@ pub(crate) struct Group {
 pub(crate) struct Orbits {
     nodes: Images,
     channels: Images,
-    watches: Images,
+    memories: Images,
     /// A state that is being renamed.
     row: Vec<u32>,
 }
@@ -108,7 +108,7 @@ impl Group {
             let seats = (0..places.members).map(|seat| names.seat(Seat::at(seat)).index());
             let pairs = places.pairs();
             let channels = pairs.map(|(a, b)| places.channel(names.seat(a), names.seat(b)));
-            seats.chain(channels).chain([places.watch(), places.allowance()]).collect()
+            seats.chain(channels).chain([places.memory(), places.allowance()]).collect()
         };
         let places = renamings.iter().map(moved).collect();
         Self { renamings, trades, places, asymmetry: OnceLock::new() }
@@ -124,7 +124,7 @@ impl Orbits {
     pub(crate) fn new(group: &Group) -> Self {
         let images =
             || Images { many: group.renamings.len(), parts: Vec::new(), is_sound: Vec::new() };
-        Self { nodes: images(), channels: images(), watches: images(), row: Vec::new() }
+        Self { nodes: images(), channels: images(), memories: images(), row: Vec::new() }
     }
 }
 
@@ -241,13 +241,13 @@ impl Hand<'_> {
             self.know_node(orbits, group, self.row[place]);
         }
         let (rules, channels) = (self.rules, &mut self.channels);
-        for place in places.members..places.watch() {
+        for place in places.members..places.memory() {
             orbits.channels.know(self.row[place], group, |id, names| {
                 let renamed = rules.renamed_channel(id, names);
                 Ok((renamed, channels.part(renamed).print))
             });
         }
-        self.know_watch(orbits, group, self.row[places.watch()]);
+        self.know_memory(orbits, group, self.row[places.memory()]);
     }
 
     fn know_node(&mut self, orbits: &mut Orbits, group: &Group, node: PartId) {
@@ -262,12 +262,12 @@ impl Hand<'_> {
         });
     }
 
-    fn know_watch(&mut self, orbits: &mut Orbits, group: &Group, watch: PartId) {
-        let (frame, watches) = (self.frame, &mut self.watches);
-        orbits.watches.know(watch, group, |id, names| {
-            let part = frame.watches.part(id);
-            let id = frame.watch(part.value.renamed(names).ok_or(Asymmetry::Names)?);
-            let renamed = watches.part(id);
+    fn know_memory(&mut self, orbits: &mut Orbits, group: &Group, memory: PartId) {
+        let (frame, memories) = (self.frame, &mut self.memories);
+        orbits.memories.know(memory, group, |id, names| {
+            let part = frame.memories.part(id);
+            let id = frame.memory(part.value.renamed(names).ok_or(Asymmetry::Names)?);
+            let renamed = memories.part(id);
             let waits = (0..frame.places.members).map(Seat::at);
             let waits = waits.filter(|seat| part.info.pending >> seat.0 & 1 != 0);
             let waits = waits.fold(0, |mask, seat| mask | 1 << names.seat(seat).0);
@@ -283,7 +283,7 @@ impl Hand<'_> {
         };
         self.know_row(&mut orbits, group);
         let places = self.frame.places;
-        let (channels, watch) = (places.members..places.watch(), places.watch());
+        let (channels, memory) = (places.members..places.memory(), places.memory());
         // What every renaming leaves alone: channels are empty until something is put there.
         let (_, empty) = orbits.channels.at(EMPTY, 0);
         let mut bare = Fingerprint::default();
@@ -297,7 +297,7 @@ impl Hand<'_> {
             for place in channels.clone().filter(|&place| self.row[place] != EMPTY) {
                 print.change(moved[place], empty, orbits.channels.at(self.row[place], renaming).1);
             }
-            print.add(watch, orbits.watches.at(self.row[watch], renaming).1);
+            print.add(memory, orbits.memories.at(self.row[memory], renaming).1);
             print
         };
         let others = (1..group.renamings.len()).map(|renaming| (print_of(renaming), renaming));
@@ -317,8 +317,8 @@ impl Hand<'_> {
         for (place, &to) in group.places[renaming].iter().enumerate().take(places.allowance()) {
             let images = match place {
                 _ if place < places.members => &orbits.nodes,
-                _ if place < places.watch() => &orbits.channels,
-                _ => &orbits.watches,
+                _ if place < places.memory() => &orbits.channels,
+                _ => &orbits.memories,
             };
             orbits.row[to] = images.at(self.row[place], renaming).0;
         }
@@ -387,10 +387,10 @@ impl Hand<'_> {
         let (Some(group), Some(mut orbits)) = (&self.frame.group, self.orbits.take()) else {
             return;
         };
-        self.know_watch(&mut orbits, group, before);
-        self.know_watch(&mut orbits, group, after);
+        self.know_memory(&mut orbits, group, before);
+        self.know_memory(&mut orbits, group, after);
         for (renaming, names) in group.renamings.iter().enumerate().skip(1) {
-            let renamed = |watch| orbits.watches.at(watch, renaming).0;
+            let renamed = |memory| orbits.memories.at(memory, renaming).0;
             let news = self.renamed_news(news, names);
             if self.judged_by(renamed(before), news, moment) != renamed(after) {
                 group.note(Asymmetry::Rule);

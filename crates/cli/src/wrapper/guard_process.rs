@@ -40,7 +40,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 ///
 /// All signals are blocked already: the wrapper has started it so.
 pub fn guard_main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(watch) = Watch::told_by(arguments) else {
+    let Some(watch) = Told::told_by(arguments) else {
         say("the guard is started by `conclave lock` alone");
         return ExitCode::FAILURE;
     };
@@ -51,7 +51,7 @@ pub fn guard_main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 /// What the guard was told.
-struct Watch {
+struct Told {
     orders: Orders,
     /// None if the kernel has none to give. Then the guard wakes up often.
     timer: Option<TimerFd>,
@@ -62,7 +62,7 @@ struct Watch {
     deadline: Option<BootTime>,
 }
 
-impl Watch {
+impl Told {
     /// Words like `kill-after=10000ms`, in any order, so that a list of processes can be read.
     fn told_by(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let (mut kill_after, mut notice) = (None, None);

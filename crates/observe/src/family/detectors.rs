@@ -118,7 +118,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     breaches: &[WRONG_SUSPICION],
     at_last: "everybody who is up suspects the dead at last",
     judge: |brief| Box::new(Detection::new(brief.ids.len())),
-    watch: |brief| Box::new(Suspicions::new(brief.ids.len())),
+    memory: |brief| Box::new(Suspicions::new(brief.ids.len())),
     summary,
     is_contended: false,
     serves: |said| said.word.code == SUSPECTED.code,

@@ -288,7 +288,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     breaches: &[WRONG_LEADER, DISAGREEMENT, TWO_IN_A_TERM, TWO_LEADERS],
     at_last: "everybody who takes part decides at last",
     judge: |brief| Box::new(ElectionPanel::new(brief)),
-    watch: |brief| Box::new(ElectionMemory::new(brief)),
+    memory: |brief| Box::new(ElectionMemory::new(brief)),
     summary,
     is_contended: false,
     serves: |said| said.word.code == ELECTED.code,

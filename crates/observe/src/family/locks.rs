@@ -129,7 +129,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     breaches: &[TWO_HOLDERS, FENCE_FELL],
     at_last: "everybody who waits is served at last",
     judge: |brief| Box::new(LockPanel::new(brief)),
-    watch: |_| Box::new(LockMemory::default()),
+    memory: |_| Box::new(LockMemory::default()),
     summary,
     is_contended: true,
     serves: |said| said.word.code == ENTERED.code,
