@@ -19,7 +19,9 @@ use std::time::Duration;
 
 use conclave_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use conclave_check::system::{Bounds, Channels, Enters, Faults, Setup, TimeModel};
-use conclave_check::{Budget, Fairness, Keep, Options, Outcome, Progress, Search, Verdict, check};
+use conclave_check::{
+    Budget, Fairness, Keep, Options, Progress, Search, SearchEnd, Verdict, check,
+};
 use conclave_core::{Seat, View};
 use stateright::{Checker, HasDiscoveries, Property};
 
@@ -160,7 +162,7 @@ fn ours(threads: usize, keep: Keep) -> Progress {
     let budget = Budget { states: 10_000_000, bytes: 1 << 32 };
     let search = Search { threads, keep, budget };
     let found = search.run(&Rules::Published, &mut |_| ControlFlow::Continue(()));
-    assert_eq!(found.outcome, Outcome::Complete);
+    assert_eq!(found.outcome, SearchEnd::Complete);
     let progress = found.progress;
     assert_eq!([progress.distinct, progress.generated, progress.depth], PUBLISHED);
     progress

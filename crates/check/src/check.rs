@@ -8,7 +8,7 @@ use conclave_observe::Observed;
 
 use crate::system::{Asymmetry, Bounds, Client, Deed, Faults, Flaw, Premise, Setup, System, Told};
 use crate::{
-    Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Model, Outcome, Progress, Search, Step,
+    Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Model, Progress, Search, SearchEnd, Step,
 };
 
 /// How to check.
@@ -166,7 +166,7 @@ where
         return Ok(finding);
     }
     match &explored.outcome {
-        Outcome::Flawed { flaw, path, cut } => {
+        SearchEnd::Flawed { flaw, path, cut } => {
             let breaches = setup.vocabulary.breaches;
             let (flaw, cut) = (Flaw::of(*flaw, breaches), *cut);
             finding.verdict = Verdict::Refuted(flaw);
@@ -178,8 +178,8 @@ where
             let steps = (path.len(), None);
             finding.counterexample = Some(Counterexample { flaw, steps, cut, told });
         }
-        Outcome::CutShort(limit) => finding.verdict = Verdict::Budget(*limit),
-        Outcome::Complete if is_live => {
+        SearchEnd::CutShort(limit) => finding.verdict = Verdict::Budget(*limit),
+        SearchEnd::Complete if is_live => {
             let bytes = explored.graph_bytes() + system.bytes() as u64;
             finding.progress.bytes = finding.progress.bytes.max(bytes);
             let refuted = match bytes > options.budget.bytes {
@@ -193,7 +193,7 @@ where
             }
             finding.is_safe = true;
         }
-        Outcome::Complete => finding.is_safe = true,
+        SearchEnd::Complete => finding.is_safe = true,
     }
     // A loop is a counterexample, whatever else was seen.
     if finding.is_safe && finding.counterexample.is_none() {
@@ -213,7 +213,7 @@ pub fn whole_graph<P, C>(
     setup: &Setup<'_, P, C>,
     options: &Options,
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<Graph, Outcome>
+) -> Result<Graph, SearchEnd>
 where
     P: Observed,
     C: Client<P::Family>,
@@ -223,11 +223,11 @@ where
     let system = System::new(setup);
     let explored = search.run(&system, watch);
     match explored.outcome {
-        Outcome::Complete => {}
+        SearchEnd::Complete => {}
         outcome => return Err(outcome),
     }
     if explored.graph_bytes() + system.bytes() as u64 > options.budget.bytes {
-        return Err(Outcome::CutShort(Limit::Memory));
+        return Err(SearchEnd::CutShort(Limit::Memory));
     }
     Ok(explored.into_graph())
 }

@@ -43,7 +43,7 @@ pub struct Budget {
 /// What was found.
 pub struct Explored {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: SearchEnd,
     /// What it took.
     pub progress: Progress,
     /// How often what a proof rests on was seen, by the model's own numbers.
@@ -55,7 +55,7 @@ pub struct Explored {
 
 /// How a search ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum SearchEnd {
     /// Every state was looked at, and nothing is wrong.
     Complete,
     /// Something is wrong.
@@ -163,10 +163,10 @@ impl Search {
                 let mut path = path_to(&shards, state);
                 path.extend(step);
                 // Nothing in its level is nearer than what is wrong with a state of it.
-                Outcome::Flawed { flaw, path, cut: cut.filter(|_| step.is_some()) }
+                SearchEnd::Flawed { flaw, path, cut: cut.filter(|_| step.is_some()) }
             }
-            (None, Some(limit)) => Outcome::CutShort(limit),
-            (None, None) => Outcome::Complete,
+            (None, Some(limit)) => SearchEnd::CutShort(limit),
+            (None, None) => SearchEnd::Complete,
         };
         let collisions = shards.iter().map(|shard| shard.collisions).sum();
         Explored { outcome, progress, premises, collisions, shards }

@@ -35,7 +35,7 @@ use self::channel::{ChannelInfo, Wires};
 use self::hand::Hand;
 use self::node::{Node, Timer, Witness};
 use self::places::Places;
-use self::rules::{Cause, Frame, Harm, Harmed, NO_NEWS, NodeInfo, Outcome, Rules, TimerInfo};
+use self::rules::{Cause, Frame, Harm, Harmed, NO_NEWS, NodeInfo, Reaction, Rules, TimerInfo};
 use self::setup::Ticks;
 use self::table::{PartId, Source, Table};
 use crate::{BoxedWorker, Fingerprint, Model};
@@ -113,7 +113,7 @@ where
     }
 
     /// What was noted by a step at `seat` that made `node` of what was there.
-    fn noted(&self, node: Node<P, C::State>, notes: Notes<P::Message>) -> Outcome {
+    fn noted(&self, node: Node<P, C::State>, notes: Notes<P::Message>) -> Reaction {
         let seat = node.seat;
         let to_others = notes.sends.iter().filter(|(to, _)| *to != seat);
         let sends: SmallVec<[(Seat, PartId); 4]> =
@@ -136,7 +136,17 @@ where
             self.frame.is_inexact.store(true, Ordering::Relaxed);
         }
         let node = self.node(node);
-        Outcome { node, sends, news, kinds, serves, is_of_last_term, is_broken, is_beyond, uses: 0 }
+        Reaction {
+            node,
+            sends,
+            news,
+            kinds,
+            serves,
+            is_of_last_term,
+            is_broken,
+            is_beyond,
+            uses: 0,
+        }
     }
 }
 
@@ -196,7 +206,7 @@ where
         &self.wires.channels
     }
 
-    fn first(&self) -> Vec<Outcome> {
+    fn first(&self) -> Vec<Reaction> {
         let setup = self.setup;
         let start = |seat: Seat| {
             let client = setup.client.first(seat);
@@ -213,7 +223,7 @@ where
         (0..setup.view.len()).map(Seat::at).map(start).collect()
     }
 
-    fn outcome(&self, node: PartId, cause: Cause) -> Outcome {
+    fn reaction(&self, node: PartId, cause: Cause) -> Reaction {
         let (setup, host) = (self.setup, &mut Host::new());
         let mut node = self.nodes.part(node).value.clone();
         let notes = match cause {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use conclave_check::{
-    Budget, Claim, Explored, Fingerprint, Graph, Keep, Lasso, Look, Model, Outcome, Search, Step,
+    Budget, Claim, Explored, Fingerprint, Graph, Keep, Lasso, Look, Model, Search, SearchEnd, Step,
     Successors, Worker,
 };
 
@@ -51,7 +51,7 @@ impl Drawn {
         let budget = Budget { states: 1_000_000, bytes: 1 << 30 };
         let search = Search { threads: 1, keep, budget };
         let explored = search.run(self, &mut |_| ControlFlow::Continue(()));
-        assert_eq!(explored.outcome, Outcome::Complete);
+        assert_eq!(explored.outcome, SearchEnd::Complete);
         explored
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use conclave_check::{
-    Budget, Explored, Fingerprint, FlawCode, Keep, Limit, Look, Model, Outcome, Search, Step,
+    Budget, Explored, Fingerprint, FlawCode, Keep, Limit, Look, Model, Search, SearchEnd, Step,
     Successors, Worker,
 };
 
@@ -62,7 +62,7 @@ fn a_flaw_ends_its_level_and_one_of_a_state_is_nearer_than_one_of_a_step() {
     for threads in [1, 2, 3] {
         let found = search(&model, threads, ENOUGH, u64::MAX);
         let path = vec![Step(WIDE)];
-        assert_eq!(found.outcome, Outcome::Flawed { flaw: 2, path, cut: None }, "{threads}");
+        assert_eq!(found.outcome, SearchEnd::Flawed { flaw: 2, path, cut: None }, "{threads}");
         assert_eq!(found.progress.generated, u64::from(2 * WIDE + 1), "{threads}");
     }
 }
@@ -74,12 +74,12 @@ fn a_search_that_is_ended_in_a_level_with_a_flaw_tells_it_and_that_it_was() {
     let memory = Budget { bytes: 1, ..ENOUGH };
     let stopped = search(&model, 1, ENOUGH, 2);
     assert!(stopped.progress.generated < u64::from(2 * WIDE), "{:?}", stopped.progress);
-    let Outcome::Flawed { flaw: 1, path, cut: Some(Limit::Stopped) } = stopped.outcome else {
+    let SearchEnd::Flawed { flaw: 1, path, cut: Some(Limit::Stopped) } = stopped.outcome else {
         panic!("{:?}", stopped.outcome);
     };
     assert_eq!(path.len(), 2);
     // Before there is a flaw, what ends it is all there is to say.
-    assert_eq!(search(&model, 1, memory, 9).outcome, Outcome::CutShort(Limit::Memory));
+    assert_eq!(search(&model, 1, memory, 9).outcome, SearchEnd::CutShort(Limit::Memory));
 }
 
 #[test]
@@ -87,25 +87,25 @@ fn what_is_wrong_with_a_state_is_as_near_as_can_be_even_if_the_search_is_ended()
     let model = Fan { steps: false, state: |it| (it > 0).then_some(2) };
     let ended = search(&model, 1, ENOUGH, 2);
     assert!(ended.progress.generated < u64::from(2 * WIDE), "{:?}", ended.progress);
-    let Outcome::Flawed { flaw: 2, path, cut: None } = ended.outcome else {
+    let SearchEnd::Flawed { flaw: 2, path, cut: None } = ended.outcome else {
         panic!("{:?}", ended.outcome);
     };
     assert_eq!(path.len(), 1);
     let whole = search(&model, 2, ENOUGH, u64::MAX);
-    assert_eq!(whole.outcome, Outcome::Flawed { flaw: 2, path, cut: None });
+    assert_eq!(whole.outcome, SearchEnd::Flawed { flaw: 2, path, cut: None });
 }
 
 #[test]
 fn a_search_that_has_seen_all_states_is_complete_whatever_the_last_of_them_took() {
     let model = Fan { steps: false, state: |_| None };
     let states = Budget { states: 10, ..ENOUGH };
-    assert_eq!(search(&model, 1, states, 9).outcome, Outcome::CutShort(Limit::States));
-    assert_eq!(search(&model, 1, ENOUGH, 2).outcome, Outcome::CutShort(Limit::Stopped));
+    assert_eq!(search(&model, 1, states, 9).outcome, SearchEnd::CutShort(Limit::States));
+    assert_eq!(search(&model, 1, ENOUGH, 2).outcome, SearchEnd::CutShort(Limit::Stopped));
     // The third level is looked at in several batches; the end of the last is the end of all.
     let search = Search { threads: 1, keep: Keep::default(), budget: ENOUGH };
     let found = search.run(&model, &mut |far| match far.frontier {
         0 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
-    assert_eq!(found.outcome, Outcome::Complete);
+    assert_eq!(found.outcome, SearchEnd::Complete);
 }

@@ -16,7 +16,7 @@ use conclave_check::system::{
     Asymmetry, Bounds, Channels, Client, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel,
 };
 use conclave_check::{
-    Budget, Fairness, Finding, Graph, Options, Outcome, Progress, Refusal, Verdict,
+    Budget, Fairness, Finding, Graph, Options, Progress, Refusal, SearchEnd, Verdict,
 };
 use conclave_core::{Kind, Phase, ProcessId, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
@@ -243,7 +243,7 @@ impl SearchPlan {
     pub fn graph(
         &self,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Result<Graph, Outcome>, SeatingError> {
+    ) -> Result<Result<Graph, SearchEnd>, SeatingError> {
         self.visit(Draw { plan: self, watch })
     }
 
@@ -337,7 +337,7 @@ struct Draw<'a> {
 }
 
 impl OfSetup for Draw<'_> {
-    type Output = Result<Graph, Outcome>;
+    type Output = Result<Graph, SearchEnd>;
 
     fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where

@@ -9,7 +9,7 @@ use conclave_core::Seat;
 use super::channel::{ChannelInfo, EMPTY, Next};
 use super::flaw::{Flaw, PREMISES, Premise};
 use super::rules::{
-    Cause, Frame, Harm, Harmed, MemoryInfo, NO_NEWS, NodeInfo, Outcome, Rules, TimerInfo,
+    Cause, Frame, Harm, Harmed, MemoryInfo, NO_NEWS, NodeInfo, Reaction, Rules, TimerInfo,
 };
 use super::setup::{Allowance, Bounded};
 use super::step::Deed;
@@ -24,8 +24,8 @@ pub(crate) struct Hand<'a> {
     pub(super) nodes: Mirror<'a, NodeInfo>,
     pub(super) channels: Mirror<'a, ChannelInfo>,
     pub(super) memories: Mirror<'a, MemoryInfo>,
-    outcomes: Vec<Outcome>,
-    /// The outcome of an input to a process, by both.
+    reactions: Vec<Reaction>,
+    /// The reaction of an input to a process, by both.
     known: Map<u64, u32>,
     /// A channel with one more message, by both.
     longer: Map<u64, PartId>,
@@ -81,7 +81,7 @@ impl<'a> Hand<'a> {
             nodes: Mirror::of(rules.nodes()),
             channels: Mirror::of(rules.channels()),
             memories: Mirror::of(&frame.memories),
-            outcomes: Vec::new(),
+            reactions: Vec::new(),
             known: Map::default(),
             longer: Map::default(),
             harmed: Map::default(),
@@ -97,9 +97,9 @@ impl<'a> Hand<'a> {
 }
 
 impl Hand<'_> {
-    /// What comes of it, as a place among outcomes.
+    /// What comes of it, as a place among reactions.
     #[inline]
-    fn outcome(&mut self, node: PartId, cause: Cause) -> usize {
+    fn reaction(&mut self, node: PartId, cause: Cause) -> usize {
         if let Some(&known) = self.known.get(&cause.key(node)) {
             return known as usize;
         }
@@ -108,11 +108,11 @@ impl Hand<'_> {
 
     #[cold]
     fn work_out(&mut self, id: PartId, cause: Cause) -> usize {
-        let outcome = self.rules.outcome(id, cause);
-        self.hold_against_renamed(id, cause, &outcome);
-        let place = self.outcomes.len();
-        self.outcomes.push(outcome);
-        let known = u32::try_from(place).expect("fewer outcomes than states");
+        let reaction = self.rules.reaction(id, cause);
+        self.hold_against_renamed(id, cause, &reaction);
+        let place = self.reactions.len();
+        self.reactions.push(reaction);
+        let known = u32::try_from(place).expect("fewer reactions than states");
         self.known.insert(cause.key(id), known);
         place
     }
@@ -184,26 +184,26 @@ impl Hand<'_> {
         !self.nodes.part(node).info.is_up && allowance.take(Bounded::Return).is_none()
     }
 
-    /// Makes the state that an outcome at `seat` leads to, from what is in the row already, and
+    /// Makes the state that an reaction at `seat` leads to, from what is in the row already, and
     /// hands it on.
     fn carry_out(
         &mut self,
         seat: Seat,
-        outcome: usize,
+        reaction: usize,
         step: Deed,
         mut print: Fingerprint,
         out: &mut Successors,
     ) {
-        let Outcome { node, news, is_broken, is_beyond, .. } = self.outcomes[outcome];
+        let Reaction { node, news, is_broken, is_beyond, .. } = self.reactions[reaction];
         if is_beyond {
             self.premises[Premise::Beyond.index()] += 1;
             self.is_cut_off |= step.is_due();
             return;
         }
-        self.outcomes[outcome].uses += 1;
+        self.reactions[reaction].uses += 1;
         self.put_node(&mut print, seat, node);
-        for index in 0..self.outcomes[outcome].sends.len() {
-            let (to, message) = self.outcomes[outcome].sends[index];
+        for index in 0..self.reactions[reaction].sends.len() {
+            let (to, message) = self.reactions[reaction].sends[index];
             let has_faults = self.frame.all.allows_faults();
             let allowance = Allowance(self.row[self.frame.places.allowance()]);
             if !(has_faults && self.is_gone(to, allowance)) {
@@ -292,10 +292,10 @@ impl Hand<'_> {
         let Some(is_due) = info.asks.filter(|_| !info.has_deadline) else {
             return false;
         };
-        let outcome = self.outcome(node, Cause::Asks);
+        let reaction = self.reaction(node, Cause::Asks);
         self.begin_row(base.words);
         let deed = if is_due { Deed::Leaves(seat) } else { Deed::Asks(seat) };
-        self.carry_out(seat, outcome, deed, base.print, out);
+        self.carry_out(seat, reaction, deed, base.print, out);
         is_due
     }
 
@@ -309,11 +309,11 @@ impl Hand<'_> {
         for index in 0..count {
             let part = self.channels.part(channel);
             let Next { tag, message, rest } = part.info.next[index];
-            let outcome = self.outcome(base.words[to.index()], Cause::Arrives(from, message));
+            let reaction = self.reaction(base.words[to.index()], Cause::Arrives(from, message));
             self.begin_row(base.words);
             let mut print = base.print;
             self.put_channel(&mut print, place, rest);
-            self.carry_out(to, outcome, Deed::Arrives { from, to, tag }, print, out);
+            self.carry_out(to, reaction, Deed::Arrives { from, to, tag }, print, out);
         }
         true
     }
@@ -349,11 +349,11 @@ impl Hand<'_> {
         let can = |timer: &TimerInfo| if has_deadline { timer.is_first } else { timer.is_ripe };
         for (index, timer) in timers.iter().enumerate().filter(|(_, timer)| can(timer)) {
             let index = u32::try_from(index).expect("a process has few timers");
-            let outcome = self.outcome(node, Cause::RunsOut(index));
+            let reaction = self.reaction(node, Cause::RunsOut(index));
             self.begin_row(base.words);
             let mut print = base.print;
             self.put_allowance(&mut print, allowance);
-            self.carry_out(seat, outcome, Deed::RunsOut { seat, tag: timer.tag }, print, out);
+            self.carry_out(seat, reaction, Deed::RunsOut { seat, tag: timer.tag }, print, out);
         }
         true
     }
@@ -409,12 +409,12 @@ impl Hand<'_> {
             for seat in seats() {
                 let node = base.words[seat.index()];
                 if !self.nodes.part(node).info.is_up {
-                    let outcome = self.outcome(node, Cause::Returns);
+                    let reaction = self.reaction(node, Cause::Returns);
                     self.begin_row(base.words);
                     let mut print = base.print;
                     self.put_allowance(&mut print, less);
                     self.premises[Premise::Returned.index()] += 1;
-                    self.carry_out(seat, outcome, Deed::Returns(seat), print, out);
+                    self.carry_out(seat, reaction, Deed::Returns(seat), print, out);
                 }
             }
         }
@@ -445,7 +445,7 @@ impl Hand<'_> {
         if !self.nodes.part(node).info.is_up {
             return;
         }
-        let outcome = self.outcome(node, Cause::Crashes);
+        let reaction = self.reaction(node, Cause::Crashes);
         self.begin_row(base.words);
         let mut print = base.print;
         self.put_allowance(&mut print, less);
@@ -457,7 +457,7 @@ impl Hand<'_> {
             }
         }
         self.premises[Premise::Crashed.index()] += 1;
-        self.carry_out(seat, outcome, Deed::Crashes(seat), print, out);
+        self.carry_out(seat, reaction, Deed::Crashes(seat), print, out);
     }
 
     /// Loses or doubles each of these messages from that one that are on their way.
@@ -558,17 +558,17 @@ impl Worker for Hand<'_> {
         self.row[places.memory()] = self.frame.memory(self.frame.first_memory.clone());
         let mut flaw = None;
         let mut ignored = Fingerprint::default();
-        let outcomes = self.rules.first();
-        for (place, outcome) in outcomes.iter().enumerate() {
-            self.row[place] = outcome.node;
+        let reactions = self.rules.first();
+        for (place, reaction) in reactions.iter().enumerate() {
+            self.row[place] = reaction.node;
         }
-        for (place, outcome) in outcomes.into_iter().enumerate() {
-            for &(to, message) in &outcome.sends {
+        for (place, reaction) in reactions.into_iter().enumerate() {
+            for &(to, message) in &reaction.sends {
                 self.send(&mut ignored, Seat::at(place), to, message);
             }
-            flaw = flaw.or(self.judge(&mut ignored, outcome.news, false));
-            flaw = flaw.or(outcome.is_broken.then(|| Flaw::Invariant.code()));
-            self.outcomes.push(Outcome { uses: 1, ..outcome });
+            flaw = flaw.or(self.judge(&mut ignored, reaction.news, false));
+            flaw = flaw.or(reaction.is_broken.then(|| Flaw::Invariant.code()));
+            self.reactions.push(Reaction { uses: 1, ..reaction });
         }
         let mut print = Fingerprint::default();
         for place in 0..places.width() {
@@ -614,12 +614,12 @@ impl Worker for Hand<'_> {
     fn premises(&self) -> Vec<u64> {
         let mut counts = self.premises.to_vec();
         counts.resize(PREMISES + self.frame.kinds, 0);
-        for outcome in &self.outcomes {
-            counts[Premise::Served.index()] += outcome.uses * u64::from(outcome.serves);
-            let last = outcome.uses * u64::from(outcome.is_of_last_term);
+        for reaction in &self.reactions {
+            counts[Premise::Served.index()] += reaction.uses * u64::from(reaction.serves);
+            let last = reaction.uses * u64::from(reaction.is_of_last_term);
             counts[Premise::LastTerm.index()] += last;
             for (kind, count) in counts[PREMISES..].iter_mut().enumerate().take(32) {
-                *count += outcome.uses * u64::from(outcome.kinds >> kind & 1);
+                *count += reaction.uses * u64::from(reaction.kinds >> kind & 1);
             }
         }
         counts

@@ -28,10 +28,10 @@ pub(crate) trait Rules: Shared {
     fn channels(&self) -> &dyn Source<ChannelInfo>;
 
     /// What comes of it that everybody starts, by seat.
-    fn first(&self) -> Vec<Outcome>;
+    fn first(&self) -> Vec<Reaction>;
 
     /// What comes of an input.
-    fn outcome(&self, node: PartId, cause: Cause) -> Outcome;
+    fn reaction(&self, node: PartId, cause: Cause) -> Reaction;
 
     /// A process a tick later.
     fn later_node(&self, node: PartId) -> PartId;
@@ -140,7 +140,7 @@ pub(crate) enum Cause {
 
 /// What comes of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct Reaction {
     pub(crate) node: PartId,
     pub(crate) sends: SmallVec<[(Seat, PartId); 4]>,
     pub(crate) news: PartId,

@@ -24,7 +24,7 @@ use conclave_observe::Observed;
 
 use super::channel::EMPTY;
 use super::hand::{Hand, Moment};
-use super::rules::{Cause, NO_NEWS, News, NodeInfo, Outcome};
+use super::rules::{Cause, NO_NEWS, News, NodeInfo, Reaction};
 use super::table::PartId;
 use super::{Client, Places, Setup, System};
 use crate::sync::OnceLock;
@@ -343,21 +343,21 @@ impl Hand<'_> {
     }
 
     /// Looks whether the same comes of it by any name.
-    pub(super) fn hold_against_renamed(&mut self, node: PartId, cause: Cause, outcome: &Outcome) {
+    pub(super) fn hold_against_renamed(&mut self, node: PartId, cause: Cause, reaction: &Reaction) {
         let (Some(group), Some(mut orbits)) = (&self.frame.group, self.orbits.take()) else {
             return;
         };
         self.know_node(&mut orbits, group, node);
-        self.know_node(&mut orbits, group, outcome.node);
+        self.know_node(&mut orbits, group, reaction.node);
         for (renaming, names) in group.renamings.iter().enumerate().skip(1) {
             let twin = orbits.nodes.at(node, renaming).0;
             let Some(cause) = self.renamed_cause(node, cause, twin, names) else {
                 group.note(Asymmetry::Rule);
                 continue;
             };
-            let of_twin = self.rules.outcome(twin, cause);
-            let expected = orbits.nodes.at(outcome.node, renaming).0;
-            let mut sends: Vec<(Seat, PartId)> = outcome
+            let of_twin = self.rules.reaction(twin, cause);
+            let expected = orbits.nodes.at(reaction.node, renaming).0;
+            let mut sends: Vec<(Seat, PartId)> = reaction
                 .sends
                 .iter()
                 .map(|&(to, message)| (names.seat(to), self.rules.renamed_message(message, names)))
@@ -366,11 +366,11 @@ impl Hand<'_> {
             // Each receiver has a channel of its own: the order matters only within it.
             sends.sort_by_key(|&(to, _)| to);
             sends_of_twin.sort_by_key(|&(to, _)| to);
-            let flags = |it: &Outcome| (it.is_broken, it.is_beyond, it.serves, it.is_of_last_term);
+            let flags = |it: &Reaction| (it.is_broken, it.is_beyond, it.serves, it.is_of_last_term);
             let is_alike = of_twin.node == expected
                 && sends_of_twin == sends
-                && self.renamed_news(outcome.news, names) == of_twin.news
-                && flags(&of_twin) == flags(outcome);
+                && self.renamed_news(reaction.news, names) == of_twin.news
+                && flags(&of_twin) == flags(reaction);
             if !is_alike {
                 group.note(Asymmetry::Rule);
             }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use conclave_check::{
-    Budget, Explored, Fingerprint, FlawCode, Keep, Look, Model, Outcome, Search, Step, Successors,
-    Worker,
+    Budget, Explored, Fingerprint, FlawCode, Keep, Look, Model, Search, SearchEnd, Step,
+    Successors, Worker,
 };
 
 const FINGERPRINTS: Keep = Keep { states: false, steps: false };
@@ -30,7 +30,7 @@ fn counts(explored: &Explored) -> [u64; 3] {
 fn assert_counts<M: Model>(model: &M, published: [u64; 3]) {
     for (threads, keep) in [(1, FINGERPRINTS), (2, FINGERPRINTS), (1, STATES), (2, STATES)] {
         let explored = search(model, threads, keep);
-        assert_eq!(explored.outcome, Outcome::Complete, "{threads} threads, {keep:?}");
+        assert_eq!(explored.outcome, SearchEnd::Complete, "{threads} threads, {keep:?}");
         assert_eq!(counts(&explored), published, "{threads} threads, {keep:?}");
         assert_eq!(explored.collisions, 0, "{threads} threads, {keep:?}");
     }
@@ -39,7 +39,7 @@ fn assert_counts<M: Model>(model: &M, published: [u64; 3]) {
 /// The flaw of a mutant, and the way there: the same on any number of threads.
 fn flaw_of<M: Model>(model: &M) -> (FlawCode, Vec<Step>) {
     let found = [1, 2, 3].map(|threads| match search(model, threads, STATES).outcome {
-        Outcome::Flawed { flaw, path, cut: None } => (flaw, path),
+        SearchEnd::Flawed { flaw, path, cut: None } => (flaw, path),
         other => panic!("{threads} threads: {other:?}"),
     });
     assert_eq!(found[0], found[1], "one thread and two");

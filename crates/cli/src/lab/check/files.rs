@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use conclave_check::system::{Deed, Flaw};
-use conclave_check::{Finding, Outcome, Step, Verdict};
+use conclave_check::{Finding, SearchEnd, Step, Verdict};
 use conclave_core::View;
 use conclave_workbench::search::SearchPlan;
 use conclave_workbench::search::account::word;
@@ -35,7 +35,7 @@ pub fn dump(
     let progress = Progress::endless();
     let graph = match plan.graph(&mut watch(&progress, max_time))? {
         Ok(graph) => graph,
-        Err(Outcome::CutShort(limit)) => {
+        Err(SearchEnd::CutShort(limit)) => {
             return Ok(Some(format!(
                 "for {} ended the search that keeps steps",
                 limit_word(limit)
