@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::layout::{Flaw, Glance, QueueEntry};
+use super::layout::{Damage, Glance, QueueEntry};
 
 /// Blocks of zeros are places where nobody was, or is any more.
 #[derive(Default)]
@@ -18,7 +18,7 @@ impl Entries {
         file: &File,
         count: usize,
         first: &[u8; QueueEntry::SIZE],
-    ) -> io::Result<Result<(), Flaw>> {
+    ) -> io::Result<Result<(), Damage>> {
         self.0.resize(count, [0; QueueEntry::SIZE]);
         match &mut self.0[..] {
             [] => {}

@@ -24,7 +24,7 @@ use nix::libc;
 use super::entries::Entries;
 use super::kernel::{self, Access, Guarded, TicketBytes};
 use super::layout::{
-    Applicant, BootId, FENCE_MAX, Flaw, Header, INITIAL_SIZE, QueueEntry, Record, Summary,
+    Applicant, BootId, Damage, FENCE_MAX, Header, INITIAL_SIZE, QueueEntry, Record, Summary,
 };
 use super::processes::Started;
 use super::queue::{Other, Turn, goes_with, turn, usage};
@@ -750,7 +750,7 @@ impl Obstacle {
 
 /// Reads the header, mostly without the guard. So it may be seen half written, for as long as its
 /// writer is not let run: what looks damaged is looked at again under the guard.
-fn read_header(file: &File) -> io::Result<Result<Header, Flaw>> {
+fn read_header(file: &File) -> io::Result<Result<Header, Damage>> {
     let mut block = [0; Header::SIZE];
     for _ in 0..1000 {
         file.read_exact_at(&mut block, 0)?;

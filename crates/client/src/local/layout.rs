@@ -34,7 +34,7 @@ pub const FENCE_MAX: u64 = i64::MAX as u64;
 pub type BootId = [u8; 16];
 
 /// Why bytes are not what they should be.
-pub type Flaw = &'static str;
+pub type Damage = &'static str;
 
 /// The part that is synced.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ impl Header {
         block
     }
 
-    pub fn decode(block: &[u8; Self::SIZE]) -> Result<Self, Flaw> {
+    pub fn decode(block: &[u8; Self::SIZE]) -> Result<Self, Damage> {
         if block[..8] != MAGIC {
             return Err("it is not a state file of conclave");
         }
@@ -116,7 +116,7 @@ impl Record {
     }
 
     /// `None` if nothing was ever written there.
-    pub fn decode(block: &[u8; Self::SIZE]) -> Result<Option<Self>, Flaw> {
+    pub fn decode(block: &[u8; Self::SIZE]) -> Result<Option<Self>, Damage> {
         if block.iter().all(|it| *it == 0) {
             return Ok(None);
         }
@@ -169,7 +169,7 @@ impl Summary {
         block
     }
 
-    pub fn decode(block: &[u8; Self::SIZE]) -> Result<Self, Flaw> {
+    pub fn decode(block: &[u8; Self::SIZE]) -> Result<Self, Damage> {
         check(block).map_err(|()| "its counters are damaged")?;
         let mut boot = BootId::default();
         boot.copy_from_slice(&block[..16]);
@@ -256,14 +256,14 @@ impl QueueEntry {
     }
 
     /// `None` if nobody was ever there.
-    pub fn decode(block: &[u8; Self::SIZE]) -> Result<Option<Self>, Flaw> {
+    pub fn decode(block: &[u8; Self::SIZE]) -> Result<Option<Self>, Damage> {
         Self::check(block)?;
         Ok(Self::copy(block))
     }
 
     /// Whether it is what it should be.
-    pub fn check(block: &[u8; Self::SIZE]) -> Result<(), Flaw> {
-        const DAMAGED: Flaw = "an entry of its queue is damaged";
+    pub fn check(block: &[u8; Self::SIZE]) -> Result<(), Damage> {
+        const DAMAGED: Damage = "an entry of its queue is damaged";
         let ticket = get_u64(block, 0);
         if ticket == 0 {
             return if block.iter().all(|it| *it == 0) { Ok(()) } else { Err(DAMAGED) };

@@ -70,7 +70,7 @@ mod refusal_test;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use self::error::Flaw;
+use self::error::LineError;
 use self::history::History;
 use self::line::{HeaderLine, RecordLine};
 use super::{Header, Record, Trace, begins_a_loop};
@@ -115,7 +115,7 @@ pub fn read(text: &str) -> Result<Trace, TraceError> {
 /// The same, where the trace may be of one of these families.
 pub fn read_of(text: &str, families: &[&'static Vocabulary]) -> Result<Trace, TraceError> {
     if text.trim().is_empty() {
-        return Err(TraceError { line: 1, flaw: Flaw::Empty });
+        return Err(TraceError { line: 1, flaw: LineError::Empty });
     }
     let mut lines = (1..).zip(text.lines());
     let first = lines.next().map_or("", |(_, line)| line);
@@ -132,18 +132,18 @@ pub fn read_of(text: &str, families: &[&'static Vocabulary]) -> Result<Trace, Tr
     Ok(Trace { header, records })
 }
 
-fn check_loop(header: &Header, records: &[Record]) -> Result<(), Flaw> {
+fn check_loop(header: &Header, records: &[Record]) -> Result<(), LineError> {
     let Some(from) = header.repeats_from else { return Ok(()) };
     let first = usize::try_from(from).ok().and_then(|index| records.get(index));
     match first {
         None if from == records.len() as u64 => Ok(()),
-        None => Err(Flaw::LoopBeyondEnd { from, records: records.len() }),
-        Some(first) if !begins_a_loop(&first.event) => Err(Flaw::LoopWithinStep(from)),
+        None => Err(LineError::LoopBeyondEnd { from, records: records.len() }),
+        Some(first) if !begins_a_loop(&first.event) => Err(LineError::LoopWithinStep(from)),
         Some(_) => Ok(()),
     }
 }
 
-fn read_record(header: &Header, history: &mut History, text: &str) -> Result<Record, Flaw> {
+fn read_record(header: &Header, history: &mut History, text: &str) -> Result<Record, LineError> {
     let record = line::read_record(header, history.view(), text)?;
     history.on(&record.event)?;
     Ok(record)

@@ -16,13 +16,13 @@ use crate::{MessageId, Time};
 pub struct TraceError {
     /// Where, counted from 1.
     pub line: usize,
-    pub(super) flaw: Flaw,
+    pub(super) flaw: LineError,
 }
 
 /// What is wrong with a line. Words of the text are quoted by [`excerpt`], so that none of them can
 /// break the message.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub(super) enum Flaw {
+pub(super) enum LineError {
     /// There is no text.
     #[error(
         "nothing is here; the first line of a trace begins with {{\"conclave_trace\":{VERSION},"

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{KindIndex, ProcessId, Seat, View};
 
-use super::error::Flaw;
+use super::error::LineError;
 use crate::family::Coherence;
 use crate::{Event, MessageId, Part, Time, Vocabulary, What};
 
@@ -51,13 +51,13 @@ impl History {
     }
 
     /// Takes in an event whose seats are those of the view.
-    pub(super) fn on(&mut self, event: &Event) -> Result<(), Flaw> {
+    pub(super) fn on(&mut self, event: &Event) -> Result<(), LineError> {
         let Event { at, seat, what } = *event;
         if at == Time::NEVER {
-            return Err(Flaw::Never);
+            return Err(LineError::Never);
         }
         if at < self.now {
-            return Err(Flaw::TimeFell { before: self.now, at });
+            return Err(LineError::TimeFell { before: self.now, at });
         }
         self.now = at;
         self.on_place(event)?;
@@ -65,7 +65,7 @@ impl History {
             What::Sent { message, to, kind, .. } => {
                 let sent = Message { from: seat, to, kind, copies: 1 };
                 match self.messages.insert(message, sent) {
-                    Some(_) => Err(Flaw::SentTwice(message)),
+                    Some(_) => Err(LineError::SentTwice(message)),
                     None => Ok(()),
                 }
             }
@@ -77,7 +77,7 @@ impl History {
             What::Received { message, from, kind } => {
                 let sent = self.message(message, from, seat)?;
                 if sent.kind != kind {
-                    return Err(Flaw::OtherKind(message));
+                    return Err(LineError::OtherKind(message));
                 }
                 sent.arrive(message)
             }
@@ -85,42 +85,47 @@ impl History {
         }
     }
 
-    fn on_place(&mut self, event: &Event) -> Result<(), Flaw> {
+    fn on_place(&mut self, event: &Event) -> Result<(), LineError> {
         let Event { seat, what, .. } = *event;
         let (id, is_down) = (self.view.at(seat), &mut self.is_down[seat.index()]);
         let is_beginning = self.is_beginning;
         self.is_beginning &= matches!(what, What::Sent { .. }) || what.part() == Part::Fate;
         match what {
-            What::Returned | What::Replaced if !*is_down => return Err(Flaw::NotDown(id)),
+            What::Returned | What::Replaced if !*is_down => return Err(LineError::NotDown(id)),
             What::Returned | What::Replaced => *is_down = false,
             // What becomes of its messages and of the network around it needs no doing of its own.
             What::Lost { .. }
             | What::Duplicated { .. }
             | What::Cut { .. }
             | What::Healed { .. } => {}
-            _ if *is_down => return Err(Flaw::Down(id)),
+            _ if *is_down => return Err(LineError::Down(id)),
             What::Crashed => *is_down = true,
             _ => {}
         }
         let coherent = self.coherence.as_mut().map_or(Ok(()), |it| it.on(event, is_beginning));
-        coherent.map_err(|problem| Flaw::Incoherent { id, problem })
+        coherent.map_err(|problem| LineError::Incoherent { id, problem })
     }
 
     /// The message of that number, if it was sent on that channel.
-    fn message(&mut self, message: MessageId, from: Seat, to: Seat) -> Result<&mut Message, Flaw> {
-        let sent = self.messages.get_mut(&message).ok_or(Flaw::NeverSent(message))?;
+    fn message(
+        &mut self,
+        message: MessageId,
+        from: Seat,
+        to: Seat,
+    ) -> Result<&mut Message, LineError> {
+        let sent = self.messages.get_mut(&message).ok_or(LineError::NeverSent(message))?;
         if (sent.from, sent.to) == (from, to) {
             return Ok(sent);
         }
         let ids = |from, to| -> (ProcessId, ProcessId) { (self.view.at(from), self.view.at(to)) };
         let (here, sent) = (ids(from, to), ids(sent.from, sent.to));
-        Err(Flaw::OtherChannel { message, here, sent })
+        Err(LineError::OtherChannel { message, here, sent })
     }
 }
 
 impl Message {
-    fn arrive(&mut self, message: MessageId) -> Result<(), Flaw> {
-        self.copies = self.copies.checked_sub(1).ok_or(Flaw::Arrived(message))?;
+    fn arrive(&mut self, message: MessageId) -> Result<(), LineError> {
+        self.copies = self.copies.checked_sub(1).ok_or(LineError::Arrived(message))?;
         Ok(())
     }
 }

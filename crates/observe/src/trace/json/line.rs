@@ -12,7 +12,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::error::Category;
 
-use super::error::{Flaw, Words, excerpt};
+use super::error::{LineError, Words, excerpt};
 use super::words::{
     cause_name, cause_of, event_name, events, family_of, fields_of, keeps_of, phase_name, phase_of,
     promises_of, side_name, side_of,
@@ -155,16 +155,16 @@ impl Fields {
     }
 
     /// The number of that name, if there is one.
-    fn get(&self, name: &'static str, most: u64) -> Result<Option<u64>, Flaw> {
+    fn get(&self, name: &'static str, most: u64) -> Result<Option<u64>, LineError> {
         let field = self.0.iter().find(|(field, _)| field == name);
         match field.map(|(_, number)| number.filter(|&number| number <= most)) {
-            Some(None) => Err(Flaw::OutOfRange { field: name, most }),
+            Some(None) => Err(LineError::OutOfRange { field: name, most }),
             number => Ok(number.flatten()),
         }
     }
 
     /// The same, where it is at most a `u32`.
-    fn get_u32(&self, name: &'static str) -> Result<Option<u32>, Flaw> {
+    fn get_u32(&self, name: &'static str) -> Result<Option<u32>, LineError> {
         let number = self.get(name, u32::MAX.into())?;
         Ok(number.and_then(|number| u32::try_from(number).ok()))
     }
@@ -314,12 +314,12 @@ impl<'a> RecordLine<'a> {
 pub(super) fn read_header(
     text: &str,
     families: &[&'static Vocabulary],
-) -> Result<(Header, View), Flaw> {
+) -> Result<(Header, View), LineError> {
     const RIGHT: &str = "the first line has `conclave_trace`, `algorithm`, `seed`, `network`, \
         `family`, `members` and `kinds`, each once";
     let VersionLine { conclave_trace: found } = parse(text, RIGHT)?;
     if found != VERSION {
-        return Err(Flaw::Version { found });
+        return Err(LineError::Version { found });
     }
     let line: HeaderLine<'_> = parse(text, RIGHT)?;
     let view = read_members(&line.members)?;
@@ -327,7 +327,7 @@ pub(super) fn read_header(
     let keeps: Vec<&str> = line.keeps.iter().map(|word| &**word).collect();
     let promises = promises_of(vocabulary, &keeps)?;
     if !line.starts.is_empty() && line.starts.len() != view.len() {
-        return Err(Flaw::Starts { count: line.starts.len(), members: view.len() });
+        return Err(LineError::Starts { count: line.starts.len(), members: view.len() });
     }
     let header = Header {
         algorithm: line.algorithm.into_owned(),
@@ -349,22 +349,23 @@ pub(super) fn read_header(
     Ok((header, view))
 }
 
-fn read_members(members: &[u32]) -> Result<View, Flaw> {
+fn read_members(members: &[u32]) -> Result<View, LineError> {
     match members.len() {
-        0 => return Err(Flaw::NoMembers),
-        count if count > MEMBERS_MAX => return Err(Flaw::TooManyMembers { count }),
+        0 => return Err(LineError::NoMembers),
+        count if count > MEMBERS_MAX => return Err(LineError::TooManyMembers { count }),
         _ => {}
     }
-    View::new(members.iter().copied().map(ProcessId)).map_err(|twice| Flaw::MemberTwice(twice.0))
+    View::new(members.iter().copied().map(ProcessId))
+        .map_err(|twice| LineError::MemberTwice(twice.0))
 }
 
-fn read_kinds(kinds: Vec<KindLine<'_>>) -> Result<Vec<TraceKind>, Flaw> {
+fn read_kinds(kinds: Vec<KindLine<'_>>) -> Result<Vec<TraceKind>, LineError> {
     if kinds.len() > KINDS_MAX {
-        return Err(Flaw::TooManyKinds { count: kinds.len() });
+        return Err(LineError::TooManyKinds { count: kinds.len() });
     }
     let mut names = BTreeSet::new();
     if let Some(kind) = kinds.iter().find(|kind| !names.insert(&kind.name)) {
-        return Err(Flaw::KindTwice(excerpt(&kind.name)));
+        return Err(LineError::KindTwice(excerpt(&kind.name)));
     }
     let read = |KindLine { name, phase }| {
         Ok(TraceKind { name: Cow::Owned(name.into_owned()), phase: phase_of(&phase)? })
@@ -373,7 +374,7 @@ fn read_kinds(kinds: Vec<KindLine<'_>>) -> Result<Vec<TraceKind>, Flaw> {
 }
 
 /// Reads any other line.
-pub(super) fn read_record(header: &Header, view: &View, text: &str) -> Result<Record, Flaw> {
+pub(super) fn read_record(header: &Header, view: &View, text: &str) -> Result<Record, LineError> {
     const RIGHT: &str =
         "a record has `at`, `process` and `event`, each once, and the fields of that event";
     let line: RecordLine<'_> = parse(text, RIGHT)?;
@@ -395,7 +396,7 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn what(&self, line: &RecordLine<'_>) -> Result<What, Flaw> {
+    fn what(&self, line: &RecordLine<'_>) -> Result<What, LineError> {
         if let Some(word) = self.header.vocabulary.word(&line.event) {
             let said = self.said(line, word)?;
             self.refuse_foreign(line, word.name)?;
@@ -435,14 +436,14 @@ impl Names<'_> {
             "waits-for" => What::WaitsFor { whom: self.whom(line, "whom")? },
             word => {
                 let known = Words(events(self.header.vocabulary));
-                return Err(Flaw::UnknownWord { field: "event", word: excerpt(word), known });
+                return Err(LineError::UnknownWord { field: "event", word: excerpt(word), known });
             }
         };
         self.refuse_foreign(line, event_name(what))?;
         Ok(what)
     }
 
-    fn said(&self, line: &RecordLine<'_>, word: &'static Word) -> Result<Said, Flaw> {
+    fn said(&self, line: &RecordLine<'_>, word: &'static Word) -> Result<Said, LineError> {
         let mut said = Said::new(word);
         if let Some(lock) = line.fields.get_u32(LOCK)? {
             said = said.about(LockName(lock));
@@ -456,20 +457,20 @@ impl Names<'_> {
         Ok(said)
     }
 
-    fn whom(&self, line: &RecordLine<'_>, field: &'static str) -> Result<Seat, Flaw> {
+    fn whom(&self, line: &RecordLine<'_>, field: &'static str) -> Result<Seat, LineError> {
         self.seat(field, self.need(line, field, line.fields.get_u32(field)?)?)
     }
 
     /// The message that this process sent.
-    fn sent(&self, line: &RecordLine<'_>) -> Result<MessageId, Flaw> {
+    fn sent(&self, line: &RecordLine<'_>) -> Result<MessageId, LineError> {
         self.message(line, self.seat("process", line.process)?)
     }
 
-    fn message(&self, line: &RecordLine<'_>, from: Seat) -> Result<MessageId, Flaw> {
+    fn message(&self, line: &RecordLine<'_>, from: Seat) -> Result<MessageId, LineError> {
         let (field, most) = ("message", MessageId::COUNT_MAX);
         match self.need(line, field, line.message)? {
             count if count <= most => Ok(MessageId::new(from, count)),
-            _ => Err(Flaw::OutOfRange { field, most }),
+            _ => Err(LineError::OutOfRange { field, most }),
         }
     }
 
@@ -478,16 +479,16 @@ impl Names<'_> {
         line: &RecordLine<'_>,
         field: &'static str,
         value: Option<T>,
-    ) -> Result<T, Flaw> {
+    ) -> Result<T, LineError> {
         value.ok_or_else(|| {
             let event = line.event.to_string();
             let fields = Words(fields_of(&event, self.header.vocabulary));
-            Flaw::Missing { event, field, fields }
+            LineError::Missing { event, field, fields }
         })
     }
 
     /// A field that this event does not have is a mistake in one or the other.
-    fn refuse_foreign(&self, line: &RecordLine<'_>, event: &'static str) -> Result<(), Flaw> {
+    fn refuse_foreign(&self, line: &RecordLine<'_>, event: &'static str) -> Result<(), LineError> {
         let present = [
             ("message", line.message.is_some()),
             ("from", line.from.is_some()),
@@ -505,51 +506,52 @@ impl Names<'_> {
         let is_own = |field: &str| fields.contains(&field) || (is_said && field == LOCK);
         if let Some(field) = present.chain(named.clone()).find(|field| !is_own(field)) {
             let field = excerpt(field);
-            return Err(Flaw::Foreign { event, field, fields: Words(fields) });
+            return Err(LineError::Foreign { event, field, fields: Words(fields) });
         }
         let mut seen = BTreeSet::new();
         match named.into_iter().find(|field| !seen.insert(*field)) {
-            Some(field) => Err(Flaw::Twice { field: excerpt(field) }),
+            Some(field) => Err(LineError::Twice { field: excerpt(field) }),
             None => Ok(()),
         }
     }
 
-    fn seat(&self, field: &'static str, id: u32) -> Result<Seat, Flaw> {
+    fn seat(&self, field: &'static str, id: u32) -> Result<Seat, LineError> {
         let id = ProcessId(id);
-        self.view.seat(id).ok_or(Flaw::UnknownProcess { field, id })
+        self.view.seat(id).ok_or(LineError::UnknownProcess { field, id })
     }
 
-    fn kind(&self, line: &RecordLine<'_>) -> Result<KindIndex, Flaw> {
+    fn kind(&self, line: &RecordLine<'_>) -> Result<KindIndex, LineError> {
         let name = self.need(line, "kind", line.kind.as_deref())?;
         let index = self.header.kinds.iter().position(|kind| kind.name == name);
         // A header has no more kinds than an index can tell apart.
         let index = index.and_then(|index| KindIndex::try_from(index).ok());
-        index.ok_or_else(|| Flaw::UnknownKind(excerpt(name)))
+        index.ok_or_else(|| LineError::UnknownKind(excerpt(name)))
     }
 }
 
 /// The JSON object that is this line; `right` says what one with all fields would be.
-fn parse<'a, T: Deserialize<'a>>(text: &'a str, right: &'static str) -> Result<T, Flaw> {
+fn parse<'a, T: Deserialize<'a>>(text: &'a str, right: &'static str) -> Result<T, LineError> {
     match text.trim_start().chars().next() {
-        None => return Err(Flaw::Blank),
+        None => return Err(LineError::Blank),
         Some('{') => {}
         // Serde would take an array, too, with the fields in their order.
-        Some(_) => return Err(Flaw::NotAnObject),
+        Some(_) => return Err(LineError::NotAnObject),
     }
     serde_json::from_str(text).map_err(|error| {
         let told = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
         let told = told.strip_suffix(&place).unwrap_or(&told);
         match error.classify() {
-            Category::Eof => Flaw::CutShort { length: text.len() },
+            Category::Eof => LineError::CutShort { length: text.len() },
             Category::Syntax | Category::Io => {
-                Flaw::NotJson { column: error.column(), problem: excerpt(told) }
+                LineError::NotJson { column: error.column(), problem: excerpt(told) }
             }
             Category::Data => match told.rsplit_once(", expected ") {
-                Some((problem, expected)) => {
-                    Flaw::Shape { problem: excerpt(problem), right: format!("expected {expected}") }
-                }
-                None => Flaw::Shape { problem: excerpt(told), right: right.to_string() },
+                Some((problem, expected)) => LineError::Shape {
+                    problem: excerpt(problem),
+                    right: format!("expected {expected}"),
+                },
+                None => LineError::Shape { problem: excerpt(told), right: right.to_string() },
             },
         }
     })

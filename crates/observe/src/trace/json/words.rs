@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{Phase, Promises};
 
-use super::error::{Flaw, Words, excerpt};
+use super::error::{LineError, Words, excerpt};
 use crate::{LossCause, Side, Vocabulary, What};
 
 /// The fields that an event of any run has besides those of every record.
@@ -73,7 +73,7 @@ pub(super) fn event_name(what: What) -> &'static str {
 pub(super) fn family_of(
     name: &str,
     families: &[&'static Vocabulary],
-) -> Result<&'static Vocabulary, Flaw> {
+) -> Result<&'static Vocabulary, LineError> {
     one_of("family", name, families, |family| family.family)
 }
 
@@ -83,11 +83,11 @@ pub(super) fn keeps_of(vocabulary: &Vocabulary, promises: Promises) -> Vec<&'sta
     promises.numbers().filter_map(word).collect()
 }
 
-pub(super) fn promises_of(vocabulary: &Vocabulary, keeps: &[&str]) -> Result<Promises, Flaw> {
+pub(super) fn promises_of(vocabulary: &Vocabulary, keeps: &[&str]) -> Result<Promises, LineError> {
     keeps.iter().try_fold(Promises::NONE, |promises, word| {
         if vocabulary.promises.is_empty() {
             let (word, family) = (excerpt(word), vocabulary.family);
-            return Err(Flaw::NothingToKeep { word, family });
+            return Err(LineError::NothingToKeep { word, family });
         }
         one_of("keeps", word, vocabulary.promises, |word| word)?;
         let number = vocabulary.promises.iter().position(|known| known == word);
@@ -108,7 +108,7 @@ pub(super) fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
-pub(super) fn phase_of(word: &str) -> Result<Phase, Flaw> {
+pub(super) fn phase_of(word: &str) -> Result<Phase, LineError> {
     one_of("phase", word, &Phase::ALL, phase_name)
 }
 
@@ -120,7 +120,7 @@ pub(super) fn cause_name(cause: LossCause) -> &'static str {
     }
 }
 
-pub(super) fn cause_of(word: &str) -> Result<LossCause, Flaw> {
+pub(super) fn cause_of(word: &str) -> Result<LossCause, LineError> {
     let all = [LossCause::Network, LossCause::Partition, LossCause::ReceiverDown];
     one_of("cause", word, &all, cause_name)
 }
@@ -132,7 +132,7 @@ pub(super) fn side_name(side: Side) -> &'static str {
     }
 }
 
-pub(super) fn side_of(word: &str) -> Result<Side, Flaw> {
+pub(super) fn side_of(word: &str) -> Result<Side, LineError> {
     one_of("side", word, &[Side::Left, Side::Right], side_name)
 }
 
@@ -141,9 +141,9 @@ fn one_of<T: Copy>(
     word: &str,
     all: &[T],
     name: fn(T) -> &'static str,
-) -> Result<T, Flaw> {
+) -> Result<T, LineError> {
     all.iter().copied().find(|&value| name(value) == word).ok_or_else(|| {
         let known = Words(all.iter().copied().map(name).collect());
-        Flaw::UnknownWord { field, word: excerpt(word), known }
+        LineError::UnknownWord { field, word: excerpt(word), known }
     })
 }
