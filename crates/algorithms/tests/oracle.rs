@@ -14,7 +14,7 @@ use std::time::Duration;
 use conclave_algorithms::catalogue::{self, Bounds, Entry, Listed, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    self, Ask, Calls, Channels, Client, Enters, Faults, Listens, Premise, Setup, TimeModel,
+    self, Ask, Calls, Channels, Enters, Faults, Listens, Premise, Setup, TimeModel, Users,
 };
 use conclave_check::{Budget, Fairness, Finding, Options, Verdict, check};
 use conclave_core::detector::Detectors;
@@ -115,7 +115,7 @@ trait Deed {
     fn with<P, C, A>(self, case: Case, client: C, plain: Plain<P, A>) -> Self::Output
     where
         P: Observed,
-        C: Client<P::Family> + Clone,
+        C: Users<P::Family> + Clone,
         A: Application<P::Family>;
 }
 
@@ -144,7 +144,7 @@ fn nobody(_: &Brief<'_>) -> Box<dyn AnyMemory> {
 /// A family whose protocols both searches can search.
 trait Searched: Spoken {
     /// Who uses it in the search.
-    type Client: Client<Self> + Clone;
+    type Users: Users<Self> + Clone;
     /// Who does so in the plain model.
     type Application: Application<Self>;
 
@@ -152,14 +152,14 @@ trait Searched: Spoken {
     const UNWATCHED: &'static Vocabulary;
 
     /// Each of these asks so often.
-    fn client(clients: Vec<Seat>, asks: u8) -> Self::Client;
+    fn client(clients: Vec<Seat>, asks: u8) -> Self::Users;
 
     /// Asks so often.
     fn application(asks: u8) -> Self::Application;
 }
 
 impl Searched for Locks {
-    type Client = Enters;
+    type Users = Enters;
     type Application = Enterer;
 
     const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..locks::VOCABULARY };
@@ -174,7 +174,7 @@ impl Searched for Locks {
 }
 
 impl Searched for Elections {
-    type Client = Calls;
+    type Users = Calls;
     type Application = Caller;
 
     const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..elections::VOCABULARY };
@@ -189,7 +189,7 @@ impl Searched for Elections {
 }
 
 impl Searched for Detectors {
-    type Client = Listens;
+    type Users = Listens;
     type Application = Listener;
 
     const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..detectors::VOCABULARY };
@@ -239,7 +239,7 @@ struct Hushed<C> {
     is_silent: bool,
 }
 
-impl<F: Family, C: Client<F>> Client<F> for Hushed<C> {
+impl<F: Family, C: Users<F>> Users<F> for Hushed<C> {
     type State = C::State;
 
     fn first(&self, seat: Seat) -> C::State {
@@ -293,7 +293,7 @@ impl Deed for Compare {
     fn with<P, C, A>(self, case: Case, client: C, plain: Plain<P, A>) -> Found
     where
         P: Observed,
-        C: Client<P::Family> + Clone,
+        C: Users<P::Family> + Clone,
         A: Application<P::Family>,
     {
         let (view, configs) = (plain.view.clone(), plain.configs.clone());
@@ -358,7 +358,7 @@ fn search<P, C>(
 ) -> Finding
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     let budget = Budget { states, bytes: 1 << 30 };
     let options = Options { threads, budget, is_exact, liveness, fairness: Fairness::ALL };
@@ -511,7 +511,7 @@ impl Deed for Walk {
     fn with<P, C, A>(self, _: Case, _: C, plain: Plain<P, A>) -> BTreeSet<Breach>
     where
         P: Observed,
-        C: Client<P::Family> + Clone,
+        C: Users<P::Family> + Clone,
         A: Application<P::Family>,
     {
         let mut breaches = BTreeSet::new();

@@ -12,8 +12,8 @@ use conclave_algorithms::election::{Chubby, ZooKeeper, chubby, zookeeper};
 use conclave_algorithms::mutex::{Central, central};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    Asymmetry, Bounds, Calls, Channels, Client, Deed, Enters, Faults, Flaw, Listens, Setup, System,
-    TimeModel,
+    Asymmetry, Bounds, Calls, Channels, Deed, Enters, Faults, Flaw, Listens, Setup, System,
+    TimeModel, Users,
 };
 use conclave_check::{
     Budget, Counterexample, Fairness, Finding, Fingerprint, Options, Refusal, Step, Verdict, check,
@@ -73,7 +73,7 @@ fn seats(from: usize, view: &View) -> Vec<Seat> {
 fn run<P, C>(setup: &Setup<'_, P, C>) -> Result<Finding, Refusal>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     check(setup, &OPTIONS, &mut |_| ControlFlow::Continue(()))
 }
@@ -124,7 +124,7 @@ fn classes<P, C>(
 ) -> usize
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     let graph = graph(setup, &OPTIONS);
     let states = usize::try_from(graph.explored().progress.distinct).unwrap();
@@ -166,7 +166,7 @@ fn assert_reduced<P, C>(
     timer: Option<fn(ProcessId) -> P::Timer>,
 ) where
     P: Observed,
-    C: Client<P::Family> + Clone,
+    C: Users<P::Family> + Clone,
 {
     let full = run(setup).unwrap();
     let fewer = run(&reduced(setup, seats)).unwrap();
@@ -385,13 +385,13 @@ fn what_happens_at_last_is_not_judged_up_to_renaming() {
 
 /// A family, and who uses it once.
 trait Used: Spoken {
-    type Client: Client<Self> + Clone;
+    type Users: Users<Self> + Clone;
 
-    fn client(clients: Vec<Seat>) -> Self::Client;
+    fn client(clients: Vec<Seat>) -> Self::Users;
 }
 
 impl Used for Locks {
-    type Client = Enters;
+    type Users = Enters;
 
     fn client(clients: Vec<Seat>) -> Enters {
         Enters { clients, requests: 1, holder: None }
@@ -399,7 +399,7 @@ impl Used for Locks {
 }
 
 impl Used for Elections {
-    type Client = Calls;
+    type Users = Calls;
 
     fn client(callers: Vec<Seat>) -> Calls {
         Calls { callers, calls: 1 }
@@ -407,7 +407,7 @@ impl Used for Elections {
 }
 
 impl Used for Detectors {
-    type Client = Listens;
+    type Users = Listens;
 
     fn client(_: Vec<Seat>) -> Listens {
         Listens

@@ -6,7 +6,7 @@ use core::ops::ControlFlow;
 use conclave_core::{Message, Protocol};
 use conclave_observe::Observed;
 
-use crate::system::{Asymmetry, Bounds, Client, Deed, Faults, Flaw, Premise, Setup, System, Told};
+use crate::system::{Asymmetry, Bounds, Deed, Faults, Flaw, Premise, Setup, System, Told, Users};
 use crate::{
     Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Model, Progress, Search, SearchEnd, Step,
 };
@@ -126,7 +126,7 @@ pub fn check<P, C>(
 ) -> Result<Finding, Refusal>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     if P::READS_CLOCK {
         return Err(Refusal::ReadsClock);
@@ -216,7 +216,7 @@ pub fn whole_graph<P, C>(
 ) -> Result<Graph, SearchEnd>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     let keep = Keep { states: options.is_exact, steps: true };
     let search = Search { threads: options.threads, keep, budget: options.budget };
@@ -236,7 +236,7 @@ where
 pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     let keep = Keep { states: options.is_exact, steps: true };
     let search = Search { threads: options.threads, keep, budget: options.budget };
@@ -269,7 +269,7 @@ impl Finding {
     fn refute_by<P, C>(&mut self, system: &System<'_, P, C>, lasso: &Lasso)
     where
         P: Observed,
-        C: Client<P::Family>,
+        C: Users<P::Family>,
     {
         let flaw = Flaw::Starved;
         self.verdict = Verdict::Refuted(flaw);

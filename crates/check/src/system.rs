@@ -40,7 +40,7 @@ use self::setup::Ticks;
 use self::table::{PartId, Source, Table};
 use crate::{BoxedWorker, Fingerprint, Model};
 
-pub use client::{Ask, Calls, Client, Entering, Enters, Listens};
+pub use client::{Ask, Calls, Entering, Enters, Listens, Users};
 pub use flaw::{Flaw, Premise};
 pub use setup::{Bounds, Channels, Faults, Setup, TimeModel};
 pub use step::{Deed, MEMBERS_MAX};
@@ -48,7 +48,7 @@ pub use symmetry::{Asymmetry, INTERCHANGEABLE_MAX};
 pub use tracer::Told;
 
 /// A protocol, ready to be searched.
-pub struct System<'a, P: Protocol, C: Client<P::Family>> {
+pub struct System<'a, P: Protocol, C: Users<P::Family>> {
     setup: &'a Setup<'a, P, C>,
     frame: Frame,
     wires: Wires<P::Message>,
@@ -58,7 +58,7 @@ pub struct System<'a, P: Protocol, C: Client<P::Family>> {
 impl<'a, P, C> System<'a, P, C>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     /// Makes ready what is to be searched.
     ///
@@ -196,7 +196,7 @@ impl<M: Clone> Witness<M> for Notes<M> {
 impl<P, C> Rules for System<'_, P, C>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     fn nodes(&self) -> &dyn Source<NodeInfo> {
         &self.nodes
@@ -326,7 +326,7 @@ where
 impl<P, C> Model for System<'_, P, C>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     fn width(&self) -> usize {
         self.frame.places.width()

@@ -11,7 +11,7 @@ use core::time::Duration;
 
 use conclave_algorithms::catalogue::{Entry, SeatingError};
 use conclave_algorithms::quorum::Construction;
-use conclave_check::system::Client;
+use conclave_check::system::Users;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
@@ -30,7 +30,7 @@ pub trait Playable: Spoken {
     /// Who uses it in a run.
     type Application: Application<Self>;
     /// Who uses it in a search.
-    type Client: Client<Self>;
+    type Users: Users<Self>;
 
     /// What is usual for it, and how it is told.
     const PROFILE: &'static Profile;
@@ -42,7 +42,7 @@ pub trait Playable: Spoken {
     fn application(plan: &Plan, view: &View, users: Vec<Seat>) -> Self::Application;
 
     /// Who uses it in this search.
-    fn client(plan: &SearchPlan, users: Vec<Seat>) -> Self::Client;
+    fn client(plan: &SearchPlan, users: Vec<Seat>) -> Self::Users;
 }
 
 /// What is usual for a family, and how its runs and searches are told.

@@ -13,7 +13,7 @@ use core::time::Duration;
 use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    Asymmetry, Bounds, Channels, Client, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel,
+    Asymmetry, Bounds, Channels, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel, Users,
 };
 use conclave_check::{
     Budget, Fairness, Finding, Graph, Options, Progress, Refusal, SearchEnd, Verdict,
@@ -311,7 +311,7 @@ trait OfSetup {
     fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where
         P: Observed,
-        C: Client<P::Family>;
+        C: Users<P::Family>;
 }
 
 struct Check<'a> {
@@ -325,7 +325,7 @@ impl OfSetup for Check<'_> {
     fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where
         P: Observed,
-        C: Client<P::Family>,
+        C: Users<P::Family>,
     {
         conclave_check::check(setup, &self.plan.options, self.watch)
     }
@@ -342,7 +342,7 @@ impl OfSetup for Draw<'_> {
     fn with<P, C>(self, setup: &Setup<'_, P, C>) -> Self::Output
     where
         P: Observed,
-        C: Client<P::Family>,
+        C: Users<P::Family>,
     {
         conclave_check::whole_graph(setup, &self.plan.options, self.watch)
     }

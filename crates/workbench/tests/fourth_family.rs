@@ -8,7 +8,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
-use conclave_check::system::{Ask, Bounds, Channels, Client, Faults, Flaw, Setup as Searched};
+use conclave_check::system::{Ask, Bounds, Channels, Faults, Flaw, Setup as Searched, Users};
 use conclave_check::system::{TimeModel, Told};
 use conclave_check::{Budget, Fairness, Finding, Options, Verdict as Proof, check};
 use conclave_core::{
@@ -411,7 +411,7 @@ enum Stage {
     Inside,
 }
 
-impl Client<Cupboards> for AnyGuests {
+impl Users<Cupboards> for AnyGuests {
     type State = Guest;
 
     fn first(&self, seat: Seat) -> Guest {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use conclave_algorithms::catalogue::{self, Entry, Listed, Promises, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    self, Calls, Channels, Client, Enters, Faults, Flaw, Listens, Setup, TimeModel,
+    self, Calls, Channels, Enters, Faults, Flaw, Listens, Setup, TimeModel, Users,
 };
 use conclave_check::{Budget, Fairness, Finding, Options, Verdict};
 use conclave_core::detector::Detectors;
@@ -110,9 +110,9 @@ pub const LOCK: Promises = LIVENESS;
 /// A family whose protocols can be searched within such bounds.
 pub trait Used: Spoken {
     /// Who uses it.
-    type Client: Client<Self>;
+    type Users: Users<Self>;
 
-    fn client(bounds: &Bounds) -> Self::Client;
+    fn client(bounds: &Bounds) -> Self::Users;
 
     /// What is known at the start.
     fn openings(_: &Bounds) -> Vec<Self::Opening> {
@@ -126,7 +126,7 @@ pub trait Used: Spoken {
 }
 
 impl Used for Locks {
-    type Client = Enters;
+    type Users = Enters;
 
     fn client(bounds: &Bounds) -> Enters {
         let holder = bounds.holder.and_then(|id| bounds.view.seat(id));
@@ -143,7 +143,7 @@ impl Used for Locks {
 }
 
 impl Used for Elections {
-    type Client = Calls;
+    type Users = Calls;
 
     fn client(bounds: &Bounds) -> Calls {
         Calls { callers: bounds.clients.clone(), calls: bounds.asks }
@@ -151,7 +151,7 @@ impl Used for Elections {
 }
 
 impl Used for Detectors {
-    type Client = Listens;
+    type Users = Listens;
 
     fn client(_: &Bounds) -> Listens {
         Listens

@@ -7,7 +7,7 @@ use core::hash::Hash;
 use conclave_core::{Family, Renaming, Seat, detector, election, mutex};
 
 /// What applications ask of the processes of a protocol of that family.
-pub trait Client<F: Family>: Sync {
+pub trait Users<F: Family>: Sync {
     /// What one application remembers.
     type State: Clone + Eq + Hash + Debug + Send + Sync;
 
@@ -72,7 +72,7 @@ enum Is {
     In,
 }
 
-impl Client<mutex::Locks> for Enters {
+impl Users<mutex::Locks> for Enters {
     type State = Entering;
 
     fn first(&self, seat: Seat) -> Entering {
@@ -125,7 +125,7 @@ pub struct Calls {
     pub calls: u8,
 }
 
-impl Client<election::Elections> for Calls {
+impl Users<election::Elections> for Calls {
     /// How often it may still call.
     type State = u8;
 
@@ -158,7 +158,7 @@ impl Client<election::Elections> for Calls {
 #[derive(Clone, Copy, Debug)]
 pub struct Listens;
 
-impl Client<detector::Detectors> for Listens {
+impl Users<detector::Detectors> for Listens {
     type State = ();
 
     fn first(&self, _: Seat) {}

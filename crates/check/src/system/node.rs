@@ -10,7 +10,7 @@ use conclave_core::{
 use conclave_observe::{Observed, Spoken, What};
 use smallvec::SmallVec;
 
-use super::{Client, Setup};
+use super::{Setup, Users};
 
 /// A process, or its place while it is down.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -70,7 +70,7 @@ where
     S: Clone + Eq + Hash,
 {
     /// Makes the process and does what it wants done at once.
-    pub(crate) fn start<C: Client<P::Family, State = S>>(
+    pub(crate) fn start<C: Users<P::Family, State = S>>(
         &mut self,
         setup: &Setup<'_, P, C>,
         arrival: Arrival,
@@ -90,7 +90,7 @@ where
     }
 
     /// Takes an input and does what the process wants done about it.
-    pub(crate) fn take<C: Client<P::Family, State = S>>(
+    pub(crate) fn take<C: Users<P::Family, State = S>>(
         &mut self,
         setup: &Setup<'_, P, C>,
         input: Input<P>,
@@ -109,7 +109,7 @@ where
     }
 
     /// It dies, and with it all but what it stored.
-    pub(crate) fn crash<C: Client<P::Family, State = S>>(&mut self, client: &C) {
+    pub(crate) fn crash<C: Users<P::Family, State = S>>(&mut self, client: &C) {
         self.process = None;
         self.timers.clear();
         client.crashed(&mut self.client);
@@ -131,7 +131,7 @@ where
         client: &C,
     ) -> Self
     where
-        C: Client<P::Family, State = S>,
+        C: Users<P::Family, State = S>,
     {
         let mut renamed = Self {
             seat: names.seat(self.seat),
@@ -154,7 +154,7 @@ where
 }
 
 /// All that is around a process while it takes a step.
-struct Surroundings<'a, P: Protocol, C: Client<P::Family>, W> {
+struct Surroundings<'a, P: Protocol, C: Users<P::Family>, W> {
     setup: &'a Setup<'a, P, C>,
     node: &'a mut Node<P, C::State>,
     /// The timers that were set when the step began.
@@ -162,7 +162,7 @@ struct Surroundings<'a, P: Protocol, C: Client<P::Family>, W> {
     witness: &'a mut W,
 }
 
-impl<'a, P: Protocol, C: Client<P::Family>, W> Surroundings<'a, P, C, W> {
+impl<'a, P: Protocol, C: Users<P::Family>, W> Surroundings<'a, P, C, W> {
     fn of(node: &'a mut Node<P, C::State>, setup: &'a Setup<'a, P, C>, witness: &'a mut W) -> Self {
         let before = node.timers.clone();
         Self { setup, node, before, witness }
@@ -172,7 +172,7 @@ impl<'a, P: Protocol, C: Client<P::Family>, W> Surroundings<'a, P, C, W> {
 impl<P, C, W> Environment<P> for Surroundings<'_, P, C, W>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
     W: Witness<P::Message>,
 {
     fn view(&self) -> &View {

@@ -26,7 +26,7 @@ use super::channel::EMPTY;
 use super::hand::{Hand, Moment};
 use super::rules::{Cause, NO_NEWS, News, NodeInfo, Reaction};
 use super::table::PartId;
-use super::{Client, Places, Setup, System};
+use super::{Places, Setup, System, Users};
 use crate::sync::OnceLock;
 use crate::{Fingerprint, Model, Step, Successors, Worker};
 
@@ -183,7 +183,7 @@ impl Images {
 impl<'a, P, C> System<'a, P, C>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     /// Makes ready what is to be searched up to renaming, if the processes start alike.
     pub fn reduced(setup: &'a Setup<'a, P, C>) -> Result<Self, Asymmetry> {

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::channel::{Channel, InFlight};
 use super::node::{Node, Witness};
-use super::{Client, Deed, Flaw, System, timer_tags};
+use super::{Deed, Flaw, System, Users, timer_tags};
 use crate::{Fingerprint, Lasso, Model, Step, Successors, Worker};
 
 /// What happened on a way, and where its loop begins if it has one.
@@ -25,7 +25,7 @@ pub struct Told {
 }
 
 /// Takes steps and writes them down.
-struct Tracer<'a, P: Protocol, C: Client<P::Family>> {
+struct Tracer<'a, P: Protocol, C: Users<P::Family>> {
     system: &'a System<'a, P, C>,
     nodes: Vec<Node<P, C::State>>,
     /// By sender and receiver.
@@ -56,7 +56,7 @@ struct Page<M> {
 impl<P, C> System<'_, P, C>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     /// What happens on a way to a flaw. Where that is that nothing happens any more, it is said
     /// who waits for whom.
@@ -148,7 +148,7 @@ where
 impl<'a, P, C> Tracer<'a, P, C>
 where
     P: Observed,
-    C: Client<P::Family>,
+    C: Users<P::Family>,
 {
     fn new(system: &'a System<'a, P, C>) -> Self {
         let setup = system.setup;

@@ -38,7 +38,7 @@ static PROFILE: Profile = Profile {
 
 impl Playable for Detectors {
     type Application = DetectorApplication;
-    type Client = Listens;
+    type Users = Listens;
 
     const PROFILE: &'static Profile = &PROFILE;
 

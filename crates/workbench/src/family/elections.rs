@@ -80,7 +80,7 @@ fn noticing(plan: &Plan) -> Duration {
 
 impl Playable for Elections {
     type Application = ElectionApplication;
-    type Client = Calls;
+    type Users = Calls;
 
     const PROFILE: &'static Profile = &PROFILE;
 

@@ -52,7 +52,7 @@ static PROFILE: Profile = Profile {
 
 impl Playable for Locks {
     type Application = MutexApplication;
-    type Client = Enters;
+    type Users = Enters;
 
     const PROFILE: &'static Profile = &PROFILE;
 
