@@ -16,7 +16,7 @@ use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     self, Ask, Calls, Channels, Enters, Faults, Listens, Premise, Setup, TimeModel, Users,
 };
-use conclave_check::{Budget, Fairness, Finding, Options, Verdict, check};
+use conclave_check::{Budget, Conclusion, Fairness, Finding, Options, check};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
@@ -369,13 +369,15 @@ where
 /// What the search found. Who starves is found once all states are, so it changes nothing here.
 fn found(finding: &Finding) -> Found {
     let flaw = match finding.verdict {
-        Verdict::Inexact => panic!("all timers are whole numbers of ticks"),
-        Verdict::Budget(_) => return Found::TooMany,
-        Verdict::Refuted(system::Flaw::Breach(breach)) => Some(Flaw::Breach(breach)),
-        Verdict::Refuted(system::Flaw::Deadlock) => Some(Flaw::Deadlock),
-        Verdict::Refuted(system::Flaw::Stalled) => Some(Flaw::Stalled),
-        Verdict::Refuted(system::Flaw::Invariant) => Some(Flaw::Invariant),
-        Verdict::Refuted(system::Flaw::Starved) | Verdict::Proved | Verdict::Vacuous(_) => None,
+        Conclusion::Inexact => panic!("all timers are whole numbers of ticks"),
+        Conclusion::Budget(_) => return Found::TooMany,
+        Conclusion::Refuted(system::Flaw::Breach(breach)) => Some(Flaw::Breach(breach)),
+        Conclusion::Refuted(system::Flaw::Deadlock) => Some(Flaw::Deadlock),
+        Conclusion::Refuted(system::Flaw::Stalled) => Some(Flaw::Stalled),
+        Conclusion::Refuted(system::Flaw::Invariant) => Some(Flaw::Invariant),
+        Conclusion::Refuted(system::Flaw::Starved)
+        | Conclusion::Proved
+        | Conclusion::Vacuous(_) => None,
     };
     if finding.counterexample.as_ref().is_some_and(|it| it.cut.is_some()) {
         return Found::TooMany;

@@ -16,8 +16,8 @@ use conclave_check::system::{
     TimeModel, Users,
 };
 use conclave_check::{
-    Budget, Counterexample, Fairness, Finding, Fingerprint, Options, Refusal, Step, Verdict, check,
-    graph,
+    Budget, Conclusion, Counterexample, Fairness, Finding, Fingerprint, Options, Refusal, Step,
+    check, graph,
 };
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
@@ -25,7 +25,7 @@ use conclave_core::mutex::{Locks, Opening};
 use conclave_core::{Input, ProcessId, Promises, Protocol, Renaming, Seat, Symmetry, View};
 use conclave_observe::family::locks;
 use conclave_observe::trace::{Header, Trace};
-use conclave_observe::{JudgeOrdering, Observed, Spoken, Verdict as Judged};
+use conclave_observe::{JudgeOrdering, Observed, Spoken, Verdict};
 use conclave_sim::{Clocks, Replay, replay};
 use conclave_testkit::mutant::{Hands, Mutant, Tamper, forgets};
 
@@ -282,7 +282,7 @@ fn two_holders_are_found_up_to_renaming_by_a_way_that_real_processes_go() {
         let (view, configs, found) = find(n, forgetful());
         let found = found.map(Result::unwrap);
         let flaw = Flaw::Breach(locks::TWO_HOLDERS);
-        assert!(found.iter().all(|it| it.verdict == Verdict::Refuted(flaw)));
+        assert!(found.iter().all(|it| it.verdict == Conclusion::Refuted(flaw)));
         let ways = found.map(|it| it.counterexample.unwrap());
         assert_eq!(ways[0].steps, ways[1].steps, "no way is longer for being found by fewer");
         for Counterexample { told, .. } in ways {
@@ -308,7 +308,7 @@ fn two_holders_are_found_up_to_renaming_by_a_way_that_real_processes_go() {
                 show: None,
             };
             let outcome = replay(&again, &Trace { header, records: told.records }).unwrap();
-            assert_eq!(outcome.report.verdict, Judged::Violated);
+            assert_eq!(outcome.report.verdict, Verdict::Violated);
         }
     }
 }
@@ -326,7 +326,7 @@ impl Tamper<Central> for KeepsOldNames {
 #[test]
 fn a_renaming_that_forgets_somebody_ends_the_search() {
     let (_, _, [full, up_to_renaming]) = find(2, KeepsOldNames);
-    assert_eq!(full.unwrap().verdict, Verdict::Proved);
+    assert_eq!(full.unwrap().verdict, Conclusion::Proved);
     assert_eq!(up_to_renaming.unwrap_err(), Asymmetry::Rule.into());
 }
 
@@ -363,7 +363,7 @@ fn who_is_in_from_the_start_cannot_be_renamed() {
     let mut setup = setup::<Central, _>(&view, &configs, central::PLAIN.promises, clients);
     let held = vec![Opening { holder: Some(ProcessId(1)), ..Opening::default() }; view.len()];
     setup.openings = &held;
-    assert_eq!(run(&setup).unwrap().verdict, Verdict::Proved);
+    assert_eq!(run(&setup).unwrap().verdict, Conclusion::Proved);
     assert_eq!(run(&reduced(&setup, &seats(1, &view))).unwrap_err(), Asymmetry::Start.into());
     setup.openings = &[];
     setup.client.holder = None;

@@ -20,7 +20,7 @@ use std::time::Duration;
 use conclave_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use conclave_check::system::{Bounds, Channels, Enters, Faults, Setup, TimeModel};
 use conclave_check::{
-    Budget, Fairness, Keep, Options, Progress, Search, SearchEnd, Verdict, check,
+    Budget, Conclusion, Fairness, Keep, Options, Progress, Search, SearchEnd, check,
 };
 use conclave_core::{Seat, View};
 use stateright::{Checker, HasDiscoveries, Property};
@@ -126,7 +126,7 @@ fn algorithm() {
             let found = check(&setup, &options, &mut |_| ControlFlow::Continue(()))
                 .expect("nothing is renamed");
             let taken = start.elapsed().as_secs_f64();
-            assert_eq!(found.verdict, Verdict::Proved);
+            assert_eq!(found.verdict, Conclusion::Proved);
             states = found.progress.distinct;
             *best = best.max(found.progress.generated as f64 / taken / 1e6);
         }

@@ -58,7 +58,7 @@ impl Fairness {
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// In one word.
-    pub verdict: Verdict,
+    pub verdict: Conclusion,
     /// What it took.
     pub progress: Progress,
     /// How many steps lie between the states, where all of them were kept.
@@ -78,7 +78,7 @@ pub struct Finding {
 
 /// What a check says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Conclusion {
     /// Everything within the bounds was looked at, and is as promised.
     Proved,
     /// Something is not as promised.
@@ -152,7 +152,7 @@ where
     // Beyond bounds nobody knows what comes at last.
     let is_live = options.liveness && setup.bounds == Bounds::default();
     let mut finding = Finding {
-        verdict: Verdict::Proved,
+        verdict: Conclusion::Proved,
         progress: explored.progress,
         steps: None,
         premises: premises::<P>(&explored),
@@ -162,14 +162,14 @@ where
         counterexample: None,
     };
     if system.is_inexact() {
-        finding.verdict = Verdict::Inexact;
+        finding.verdict = Conclusion::Inexact;
         return Ok(finding);
     }
     match &explored.outcome {
         SearchEnd::Flawed { flaw, path, cut } => {
             let breaches = setup.vocabulary.breaches;
             let (flaw, cut) = (Flaw::of(*flaw, breaches), *cut);
-            finding.verdict = Verdict::Refuted(flaw);
+            finding.verdict = Conclusion::Refuted(flaw);
             let path = match setup.interchangeable.is_empty() {
                 true => path.clone(),
                 false => system.really(path)?,
@@ -178,7 +178,7 @@ where
             let steps = (path.len(), None);
             finding.counterexample = Some(Counterexample { flaw, steps, cut, told });
         }
-        SearchEnd::CutShort(limit) => finding.verdict = Verdict::Budget(*limit),
+        SearchEnd::CutShort(limit) => finding.verdict = Conclusion::Budget(*limit),
         SearchEnd::Complete if is_live => {
             let bytes = explored.graph_bytes() + system.bytes() as u64;
             finding.progress.bytes = finding.progress.bytes.max(bytes);
@@ -189,7 +189,7 @@ where
             match refuted {
                 Ok(Some(lasso)) => finding.refute_by(&system, &lasso),
                 Ok(None) => finding.liveness = Some(true),
-                Err(limit) => finding.verdict = Verdict::Budget(limit),
+                Err(limit) => finding.verdict = Conclusion::Budget(limit),
             }
             finding.is_safe = true;
         }
@@ -199,8 +199,8 @@ where
     if finding.is_safe && finding.counterexample.is_none() {
         let missing = finding.vacuous(setup);
         finding.is_safe = missing.is_empty();
-        if finding.verdict == Verdict::Proved && !missing.is_empty() {
-            finding.verdict = Verdict::Vacuous(missing);
+        if finding.verdict == Conclusion::Proved && !missing.is_empty() {
+            finding.verdict = Conclusion::Vacuous(missing);
         }
     }
     Ok(finding)
@@ -272,7 +272,7 @@ impl Finding {
         C: Users<P::Family>,
     {
         let flaw = Flaw::Starved;
-        self.verdict = Verdict::Refuted(flaw);
+        self.verdict = Conclusion::Refuted(flaw);
         self.liveness = Some(false);
         let steps = (lasso.stem.len(), Some(lasso.turn.len()));
         let told = system.tell_loop(lasso);

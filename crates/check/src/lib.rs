@@ -24,7 +24,7 @@ mod sync;
 pub mod system;
 
 pub use check::{
-    Counterexample, Fairness, Finding, Options, Refusal, Verdict, check, graph, whole_graph,
+    Conclusion, Counterexample, Fairness, Finding, Options, Refusal, check, graph, whole_graph,
 };
 pub use fingerprint::Fingerprint;
 pub use liveness::{Claim, Graph, Lasso};

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use conclave_check::system::{Bounds, Channels, Enters, Faults, Flaw, Setup, TimeModel};
-use conclave_check::{Budget, Fairness, Options, Verdict, check};
+use conclave_check::{Budget, Conclusion, Fairness, Options, check};
 use conclave_core::mutex::{Command, LIVENESS, Locks, Notice};
 use conclave_core::{
     Effects, Fence, Input, Kind, KindIndex, Message, NoWord, ProcessId, Protocol, Seat, Start, View,
@@ -71,7 +71,7 @@ impl Protocol for Patient {
     }
 }
 
-fn found(starts_anew: bool, time: TimeModel, tells_renewals: bool) -> Verdict {
+fn found(starts_anew: bool, time: TimeModel, tells_renewals: bool) -> Conclusion {
     let view = View::dense(1, 2);
     let setup = Setup::<Patient, _> {
         vocabulary: &conclave_observe::family::locks::VOCABULARY,
@@ -105,7 +105,7 @@ fn found(starts_anew: bool, time: TimeModel, tells_renewals: bool) -> Verdict {
 /// before would call it proved.
 #[test]
 fn whoever_waits_anew_at_every_message_may_wait_for_ever() {
-    let starved = Verdict::Refuted(Flaw::Starved);
+    let starved = Conclusion::Refuted(Flaw::Starved);
     let sync = TimeModel::Sync { bound: 1, tick: Duration::from_millis(1) };
     for time in [TimeModel::Async, sync] {
         assert_eq!(found(true, time, true), starved, "{time:?}");

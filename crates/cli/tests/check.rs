@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use conclave_algorithms::catalogue::{self, Entry, Setting};
 use conclave_check::system::{Flaw, Premise, TimeModel};
-use conclave_check::{Fairness, Limit, Verdict};
+use conclave_check::{Conclusion, Fairness, Limit};
 use conclave_cli::lab::{CHECKED, checked};
 use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
-use conclave_observe::{Ending, Verdict as Judged};
+use conclave_observe::{Ending, Verdict};
 use conclave_workbench::recorded::plan_of_trace;
 use conclave_workbench::search::{SearchPlan, Searched, TICK};
 use nix::sys::signal::{Signal, kill};
@@ -73,7 +73,7 @@ fn what_is_found_does_not_depend_on_threads_or_on_fingerprints() {
     for (entry, mut plan) in small() {
         (plan.options.threads, plan.options.budget.states) = (1, 100_000);
         let one = search(&plan);
-        if matches!(one.finding.verdict, Verdict::Budget(_)) {
+        if matches!(one.finding.verdict, Conclusion::Budget(_)) {
             continue;
         }
         for (threads, is_exact) in [(2, false), (3, true)] {
@@ -96,14 +96,14 @@ fn every_counterexample_is_taken_again_by_real_processes_and_judged_alike() {
     for (entry, mut plan) in small() {
         plan.options.budget.states = 300_000;
         let searched = search(&plan);
-        let Verdict::Refuted(flaw) = searched.finding.verdict else { continue };
+        let Conclusion::Refuted(flaw) = searched.finding.verdict else { continue };
         let trace = searched.trace.unwrap();
         let done = plan_of_trace(&trace).unwrap().replay(&trace).unwrap().unwrap();
         let expected = match flaw {
-            Flaw::Breach(_) | Flaw::Invariant => Judged::Violated,
-            Flaw::Deadlock => Judged::Deadlock,
-            Flaw::Stalled => Judged::Stalled,
-            Flaw::Starved => Judged::Starved,
+            Flaw::Breach(_) | Flaw::Invariant => Verdict::Violated,
+            Flaw::Deadlock => Verdict::Deadlock,
+            Flaw::Stalled => Verdict::Stalled,
+            Flaw::Starved => Verdict::Starved,
         };
         assert_eq!(done.outcome.report.verdict, expected, "{}", entry.name);
         refuted += 1;
@@ -140,14 +140,14 @@ fn a_run_without_an_end_is_taken_again_and_judged_alike() {
     ];
     for (plan, ending) in plans {
         let (name, searched) = (plan.entry.name, search(&plan));
-        assert_eq!(searched.finding.verdict, Verdict::Refuted(Flaw::Starved), "{name}");
+        assert_eq!(searched.finding.verdict, Conclusion::Refuted(Flaw::Starved), "{name}");
         let trace = searched.trace.unwrap();
         assert_eq!(trace.endless(), Some(ending), "{name}");
         let written = json::write(&trace);
         assert_eq!(json::read(&written).unwrap(), trace, "{name}");
         let done = plan_of_trace(&trace).unwrap().replay(&trace).unwrap().unwrap();
         let report = done.outcome.report;
-        assert_eq!((report.verdict, report.ending), (Judged::Starved, ending), "{name}");
+        assert_eq!((report.verdict, report.ending), (Verdict::Starved, ending), "{name}");
     }
 }
 
@@ -165,11 +165,11 @@ fn timers_of_no_whole_number_of_ticks_are_refused() {
 #[test]
 fn a_detector_is_not_proved_where_nobody_dies() {
     let mut plan = SearchPlan::new(catalogue::find("heartbeat").unwrap(), View::dense(1, 2));
-    assert_eq!(search(&plan).finding.verdict, Verdict::Vacuous(vec![Premise::Served]));
+    assert_eq!(search(&plan).finding.verdict, Conclusion::Vacuous(vec![Premise::Served]));
     plan.options.liveness = false;
-    assert_eq!(search(&plan).finding.verdict, Verdict::Proved);
+    assert_eq!(search(&plan).finding.verdict, Conclusion::Proved);
     (plan.options.liveness, plan.faults.crashes) = (true, 1);
-    assert_eq!(search(&plan).finding.verdict, Verdict::Proved);
+    assert_eq!(search(&plan).finding.verdict, Conclusion::Proved);
 }
 
 /// All orders in which they can stand.
@@ -195,7 +195,7 @@ fn chang_roberts_is_safe_and_live_on_every_ring_of_five() {
             let ids = std::iter::once(1).chain(ring).map(ProcessId);
             let plan = SearchPlan::new(entry, View::new(ids).unwrap());
             let found = search(&plan).finding;
-            assert_eq!((found.verdict, found.liveness), (Verdict::Proved, Some(true)), "{name}");
+            assert_eq!((found.verdict, found.liveness), (Conclusion::Proved, Some(true)), "{name}");
             counts.insert((name, found.progress.distinct));
         }
     }
@@ -293,7 +293,7 @@ fn a_check_that_is_ended_while_it_decides_what_comes_at_last_has_proved_safety()
     assert_eq!(told(&stopped), format!("budget: --max-time {end}"));
     assert_eq!(asked, 1 + 32 + 1, "it ends as soon as it is told to");
     let found = search(&plan).finding;
-    assert_eq!((found.verdict, found.is_safe), (Verdict::Proved, true));
+    assert_eq!((found.verdict, found.is_safe), (Conclusion::Proved, true));
     // Nothing was proved of what never happened.
     plan.faults.losses = 1;
     plan.options.budget.states = 1_000;
@@ -308,10 +308,10 @@ fn what_decides_liveness_is_counted_as_memory_before_it_is_taken() {
     plan.set_time(TimeModel::Sync { bound: 2, tick: TICK });
     plan.timing.beat = Some(TICK);
     let whole = search(&plan).finding;
-    assert_eq!(whole.verdict, Verdict::Proved);
+    assert_eq!(whole.verdict, Conclusion::Proved);
     plan.options.budget.bytes = whole.progress.bytes - 1;
     let found = search(&plan);
-    assert_eq!(found.finding.verdict, Verdict::Budget(Limit::Memory));
+    assert_eq!(found.finding.verdict, Conclusion::Budget(Limit::Memory));
     assert!(found.finding.is_safe, "all states were looked at");
     assert_eq!(found.finding.progress.distinct, whole.progress.distinct);
 }

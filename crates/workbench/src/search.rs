@@ -16,7 +16,7 @@ use conclave_check::system::{
     Asymmetry, Bounds, Channels, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel, Users,
 };
 use conclave_check::{
-    Budget, Fairness, Finding, Graph, Options, Progress, Refusal, SearchEnd, Verdict,
+    Budget, Conclusion, Fairness, Finding, Graph, Options, Progress, Refusal, SearchEnd,
 };
 use conclave_core::{Kind, Phase, ProcessId, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
@@ -224,7 +224,7 @@ impl SearchPlan {
     ) -> Result<Searched, SearchError> {
         let refused = |refusal| SearchError::Refused { name: self.entry.name, refusal };
         let finding = self.visit(Check { plan: self, watch })?.map_err(refused)?;
-        if finding.verdict == Verdict::Inexact {
+        if finding.verdict == Conclusion::Inexact {
             return Err(SearchError::Inexact { name: self.entry.name });
         }
         let trace = match &finding.counterexample {

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use conclave_check::system::{Ask, Bounds, Channels, Faults, Flaw, Setup as Searched, Users};
 use conclave_check::system::{TimeModel, Told};
-use conclave_check::{Budget, Fairness, Finding, Options, Verdict as Proof, check};
+use conclave_check::{Budget, Conclusion as Proof, Fairness, Finding, Options, check};
 use conclave_core::{
     Effect, Effects, Family, Input, Kind, KindIndex, Message, NoWord, ProcessId, Promises,
     Protocol, Seat, Start, View,

@@ -10,7 +10,7 @@ use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
     self, Calls, Channels, Enters, Faults, Flaw, Listens, Setup, TimeModel, Users,
 };
-use conclave_check::{Budget, Fairness, Finding, Options, Verdict};
+use conclave_check::{Budget, Conclusion, Fairness, Finding, Options};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{LIVENESS, Locks, Opening};
@@ -166,10 +166,10 @@ impl Used for Detectors {
 #[track_caller]
 pub fn flaw(finding: &Finding) -> Option<Flaw> {
     match finding.verdict {
-        Verdict::Refuted(flaw) => Some(flaw),
-        Verdict::Proved | Verdict::Vacuous(_) => None,
-        Verdict::Budget(limit) => panic!("cut short by {limit:?}: {:?}", finding.progress),
-        Verdict::Inexact => panic!("timers are no whole numbers of ticks"),
+        Conclusion::Refuted(flaw) => Some(flaw),
+        Conclusion::Proved | Conclusion::Vacuous(_) => None,
+        Conclusion::Budget(limit) => panic!("cut short by {limit:?}: {:?}", finding.progress),
+        Conclusion::Inexact => panic!("timers are no whole numbers of ticks"),
     }
 }
 

@@ -14,9 +14,9 @@ use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use conclave_algorithms::catalogue;
 use conclave_check::system::{Bounds, Faults, Flaw};
-use conclave_check::{Finding, Limit, Progress as Far, Verdict};
+use conclave_check::{Conclusion, Finding, Limit, Progress as Far};
 use conclave_core::View;
-use conclave_observe::Verdict as Judged;
+use conclave_observe::Verdict;
 use conclave_observe::trace::json;
 use conclave_workbench::search::account::{self, word};
 use conclave_workbench::search::draft::SearchDraft;
@@ -184,26 +184,26 @@ fn reason(plan: &SearchPlan, searched: &Searched) -> String {
     spelt(&account::reason(plan, searched, limit_word), account::NAMED)
 }
 
-fn code(verdict: &Verdict) -> u8 {
+fn code(verdict: &Conclusion) -> u8 {
     match verdict {
-        Verdict::Proved => 0,
-        Verdict::Refuted(flaw) => exit::code(match flaw {
-            Flaw::Breach(_) | Flaw::Invariant => Judged::Violated,
-            Flaw::Deadlock => Judged::Deadlock,
-            Flaw::Stalled => Judged::Stalled,
-            Flaw::Starved => Judged::Starved,
+        Conclusion::Proved => 0,
+        Conclusion::Refuted(flaw) => exit::code(match flaw {
+            Flaw::Breach(_) | Flaw::Invariant => Verdict::Violated,
+            Flaw::Deadlock => Verdict::Deadlock,
+            Flaw::Stalled => Verdict::Stalled,
+            Flaw::Starved => Verdict::Starved,
         }),
-        Verdict::Vacuous(_) | Verdict::Inexact => exit::VACUOUS,
-        Verdict::Budget(Limit::Stopped) if is_interrupted() => exit::INTERRUPTED,
-        Verdict::Budget(_) => exit::code(Judged::Budget),
+        Conclusion::Vacuous(_) | Conclusion::Inexact => exit::VACUOUS,
+        Conclusion::Budget(Limit::Stopped) if is_interrupted() => exit::INTERRUPTED,
+        Conclusion::Budget(_) => exit::code(Verdict::Budget),
     }
 }
 
-fn style(verdict: &Verdict) -> Style {
+fn style(verdict: &Conclusion) -> Style {
     let colour = match verdict {
-        Verdict::Proved => AnsiColor::Green,
-        Verdict::Budget(_) | Verdict::Vacuous(_) | Verdict::Inexact => AnsiColor::Yellow,
-        Verdict::Refuted(_) => AnsiColor::Red,
+        Conclusion::Proved => AnsiColor::Green,
+        Conclusion::Budget(_) | Conclusion::Vacuous(_) | Conclusion::Inexact => AnsiColor::Yellow,
+        Conclusion::Refuted(_) => AnsiColor::Red,
     };
     Style::new().bold().fg_color(Some(colour.into()))
 }

@@ -23,7 +23,7 @@ use tokio::runtime::Runtime;
 
 use crate::exit;
 use crate::service::engine;
-use crate::service::period::{self, Run, Verdict};
+use crate::service::period::{self, Decision, Run};
 use crate::service::words::{ElectArgs, HoldArgs, LockArgs};
 use crate::wrapper::{self, Ended, Finished, GuardLock, Job, Leftovers, OnLost, Signals};
 use lapse::{Held, check_times, kill_after};
@@ -157,7 +157,7 @@ impl Ready<'_> {
         // Who sees already now that there is nothing to do need not wait.
         if let Some(period) = period
             && let Some(status) = self.glance(resource)?
-            && let Verdict::AlreadyRun(run) = verdict(&status, period)
+            && let Decision::AlreadyRun(run) = decision(&status, period)
         {
             return Ok(self.skip(&run));
         }
@@ -171,13 +171,13 @@ impl Ready<'_> {
         });
         // Whoever held it before may have run it: only now nobody else can.
         if let Some(period) = period {
-            match verdict(&self.inspect(resource)?, period) {
-                Verdict::Due => {}
-                Verdict::AlreadyRun(run) => {
+            match decision(&self.inspect(resource)?, period) {
+                Decision::Due => {}
+                Decision::AlreadyRun(run) => {
                     let code = self.skip(&run);
                     return self.release(guard).map(|()| code);
                 }
-                Verdict::DueDespiteClock(run) => {
+                Decision::DueDespiteClock(run) => {
                     let name = &self.args.name;
                     anstream::eprintln!(
                         "conclave: {name}: the last run is said to be from the future ({run}); \
@@ -447,9 +447,9 @@ fn wait<T>(
 }
 
 /// Whether there is something to do in this period.
-fn verdict(status: &Status, period: Duration) -> Verdict {
+fn decision(status: &Status, period: Duration) -> Decision {
     let kept = status.value.as_ref().map(|value| &value.bytes[..]);
-    period::verdict(kept, period, period::now())
+    period::decision(kept, period, period::now())
 }
 
 /// What `$CONCLAVE_KIND` says in the command of `elect`.

@@ -28,7 +28,7 @@ pub struct Run {
 
 /// What to do now.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Decision {
     /// Run.
     Due,
     /// Run, although the record is from the future: a clock was wrong by more than a period.
@@ -38,17 +38,17 @@ pub enum Verdict {
 }
 
 /// Whether a run is due at `now`, given what was kept with the lock.
-pub fn verdict(kept: Option<&[u8]>, period: Duration, now: SystemTime) -> Verdict {
-    let Some(run) = kept.and_then(Run::decode) else { return Verdict::Due };
+pub fn decision(kept: Option<&[u8]>, period: Duration, now: SystemTime) -> Decision {
+    let Some(run) = kept.and_then(Run::decode) else { return Decision::Due };
     let (now, period) = (milliseconds(now), u64::try_from(period.as_millis()).unwrap_or(u64::MAX));
     if run.started > now.saturating_add(period) {
-        return Verdict::DueDespiteClock(run);
+        return Decision::DueDespiteClock(run);
     }
     let tolerance = (period / 10).min(30_000);
     if now < run.started.saturating_add(period - tolerance) {
-        Verdict::AlreadyRun(run)
+        Decision::AlreadyRun(run)
     } else {
-        Verdict::Due
+        Decision::Due
     }
 }
 
@@ -116,13 +116,13 @@ mod tests {
     }
 
     fn is_due(after: i64) -> bool {
-        !matches!(verdict(Some(&run()), DAY, at(after)), Verdict::AlreadyRun(_))
+        !matches!(decision(Some(&run()), DAY, at(after)), Decision::AlreadyRun(_))
     }
 
     #[test]
     fn the_first_run_is_due_and_so_is_one_after_a_foreign_value() {
-        assert_eq!(verdict(None, DAY, at(0)), Verdict::Due);
-        assert_eq!(verdict(Some(b"something else"), DAY, at(0)), Verdict::Due);
+        assert_eq!(decision(None, DAY, at(0)), Decision::Due);
+        assert_eq!(decision(Some(b"something else"), DAY, at(0)), Decision::Due);
     }
 
     #[test]
@@ -140,6 +140,9 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_wrong_by_years_does_not_stop_it_for_years() {
-        assert!(matches!(verdict(Some(&run()), DAY, at(-1_000_000)), Verdict::DueDespiteClock(_)));
+        assert!(matches!(
+            decision(Some(&run()), DAY, at(-1_000_000)),
+            Decision::DueDespiteClock(_)
+        ));
     }
 }

@@ -11,7 +11,7 @@ use core::time::Duration;
 use conclave_algorithms::catalogue::Setting as Timer;
 
 use conclave_check::system::{Channels, Faults, Flaw, Premise, TimeModel};
-use conclave_check::{Fairness, Limit, Progress, Verdict};
+use conclave_check::{Conclusion, Fairness, Limit, Progress};
 use conclave_core::View;
 use conclave_observe::Time;
 use serde_json::{Map, Value, json};
@@ -24,17 +24,17 @@ use crate::setting;
 use crate::unit::grouped;
 
 /// The verdict in a word, the same words as those of runs where they mean the same.
-pub fn word(verdict: &Verdict) -> &'static str {
+pub fn word(verdict: &Conclusion) -> &'static str {
     match verdict {
-        Verdict::Proved => "proved",
-        Verdict::Refuted(flaw) => match flaw {
+        Conclusion::Proved => "proved",
+        Conclusion::Refuted(flaw) => match flaw {
             Flaw::Breach(_) | Flaw::Invariant => "violated",
             Flaw::Deadlock => "deadlock",
             Flaw::Stalled => "stalled",
             Flaw::Starved => "starved",
         },
-        Verdict::Vacuous(_) | Verdict::Inexact => "vacuous",
-        Verdict::Budget(_) => "budget",
+        Conclusion::Vacuous(_) | Conclusion::Inexact => "vacuous",
+        Conclusion::Budget(_) => "budget",
     }
 }
 
@@ -50,8 +50,8 @@ pub fn reason(
 ) -> String {
     let finding = &searched.finding;
     match &finding.verdict {
-        Verdict::Proved => "nothing within these bounds breaks what it promises".into(),
-        Verdict::Refuted(_) => {
+        Conclusion::Proved => "nothing within these bounds breaks what it promises".into(),
+        Conclusion::Refuted(_) => {
             let found = finding.counterexample.as_ref();
             let (ways, cut) = found.map_or(((0, None), None), |found| (found.steps, found.cut));
             let why = searched.trace.as_ref().map(|trace| judge_again(trace).1);
@@ -71,13 +71,13 @@ pub fn reason(
                 },
             }
         }
-        Verdict::Vacuous(missing) => format!(
+        Conclusion::Vacuous(missing) => format!(
             "nothing is wrong, but this never happened: {}; {}",
             missing.iter().map(|&it| premise_word(searched, it)).collect::<Vec<_>>().join(", "),
             what_to_allow(plan, missing)
         ),
-        Verdict::Inexact => "timers are no whole numbers of ticks: nothing is shown".into(),
-        Verdict::Budget(limit) => {
+        Conclusion::Inexact => "timers are no whole numbers of ticks: nothing is shown".into(),
+        Conclusion::Budget(limit) => {
             let what = ended_by(*limit);
             if finding.is_safe {
                 return format!(
@@ -290,7 +290,7 @@ fn found(
     let finding = &searched.finding;
     let answers = properties::of(plan, finding);
     match &finding.verdict {
-        Verdict::Proved => {
+        Conclusion::Proved => {
             let is_asked = |words| {
                 answers.iter().all(|&(of, answer)| of != words || answer != Answer::NotAsked)
             };
@@ -304,7 +304,7 @@ fn found(
             }
             .into()
         }
-        Verdict::Refuted(flaw) => {
+        Conclusion::Refuted(flaw) => {
             let way = finding.counterexample.as_ref().map_or((0, None), |found| found.steps);
             let way = match way {
                 (stem, Some(turn)) => format!("{} and a loop of {turn}", steps(stem)),
@@ -319,7 +319,7 @@ fn found(
             };
             format!("refuted in {way}: {what}")
         }
-        Verdict::Vacuous(_) | Verdict::Inexact | Verdict::Budget(_) => {
+        Conclusion::Vacuous(_) | Conclusion::Inexact | Conclusion::Budget(_) => {
             format!("{}: {}", word(&finding.verdict), reason(plan, searched, ended_by))
         }
     }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use conclave_check::system::Flaw;
-use conclave_check::{Finding, Verdict};
+use conclave_check::{Conclusion, Finding};
 use conclave_observe::family::elections::TWO_LEADERS;
 
 use super::SearchPlan;
@@ -55,8 +55,8 @@ pub fn of(plan: &SearchPlan, finding: &Finding) -> Vec<(&'static str, Answer)> {
 
 fn safety(finding: &Finding, of: Flaw) -> Answer {
     match finding.verdict {
-        Verdict::Refuted(Flaw::Stalled) if of == Flaw::Deadlock => Answer::Refuted,
-        Verdict::Refuted(flaw) if flaw == of => Answer::Refuted,
+        Conclusion::Refuted(Flaw::Stalled) if of == Flaw::Deadlock => Answer::Refuted,
+        Conclusion::Refuted(flaw) if flaw == of => Answer::Refuted,
         _ if finding.is_safe => Answer::Proved,
         _ => Answer::Open,
     }
@@ -64,9 +64,9 @@ fn safety(finding: &Finding, of: Flaw) -> Answer {
 
 fn liveness(plan: &SearchPlan, finding: &Finding) -> Answer {
     match finding.verdict {
-        Verdict::Refuted(Flaw::Starved | Flaw::Deadlock | Flaw::Stalled) => Answer::Refuted,
+        Conclusion::Refuted(Flaw::Starved | Flaw::Deadlock | Flaw::Stalled) => Answer::Refuted,
         _ if !plan.options.liveness => Answer::NotAsked,
-        Verdict::Proved => Answer::Proved,
+        Conclusion::Proved => Answer::Proved,
         _ => Answer::Open,
     }
 }

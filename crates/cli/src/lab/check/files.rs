@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use conclave_check::system::{Deed, Flaw};
-use conclave_check::{Finding, SearchEnd, Step, Verdict};
+use conclave_check::{Conclusion, Finding, SearchEnd, Step};
 use conclave_core::View;
 use conclave_workbench::search::SearchPlan;
 use conclave_workbench::search::account::word;
@@ -27,7 +27,7 @@ pub fn dump(
 ) -> anyhow::Result<Option<String>> {
     // What ended before its end has no whole graph, and to search again would not change that.
     let verdict = &finding.verdict;
-    let is_flawed = matches!(verdict, Verdict::Refuted(flaw) if *flaw != Flaw::Starved);
+    let is_flawed = matches!(verdict, Conclusion::Refuted(flaw) if *flaw != Flaw::Starved);
     if is_flawed || finding.progress.frontier > 0 {
         return Ok(Some(format!("for the search did not see all states: {}", word(verdict))));
     }

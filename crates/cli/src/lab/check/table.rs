@@ -7,7 +7,7 @@ use std::time::Duration;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use conclave_algorithms::catalogue;
-use conclave_check::Verdict;
+use conclave_check::Conclusion;
 use conclave_workbench::search::account::{self, HEADS};
 use conclave_workbench::search::draft::check_states;
 use conclave_workbench::search::{SearchPlan, Searched};
@@ -69,7 +69,7 @@ fn code_of(rows: &[Row]) -> ExitCode {
     }
     match rows.iter().find(|row| !is_as_known(row)) {
         // What is refuted as a rule, and now is not, has no code of its own.
-        Some(row) if *verdict(row) == Verdict::Proved => ExitCode::FAILURE,
+        Some(row) if *verdict(row) == Conclusion::Proved => ExitCode::FAILURE,
         Some(row) => ExitCode::from(code(verdict(row))),
         None => ExitCode::SUCCESS,
     }
@@ -77,14 +77,14 @@ fn code_of(rows: &[Row]) -> ExitCode {
 
 fn is_as_known(row: &Row) -> bool {
     match verdict(row) {
-        Verdict::Proved => !row.bounds.is_refuted,
-        Verdict::Refuted(_) => row.bounds.is_refuted,
-        Verdict::Budget(_) => row.bounds.is_beyond,
-        Verdict::Vacuous(_) | Verdict::Inexact => false,
+        Conclusion::Proved => !row.bounds.is_refuted,
+        Conclusion::Refuted(_) => row.bounds.is_refuted,
+        Conclusion::Budget(_) => row.bounds.is_beyond,
+        Conclusion::Vacuous(_) | Conclusion::Inexact => false,
     }
 }
 
-fn verdict(row: &Row) -> &Verdict {
+fn verdict(row: &Row) -> &Conclusion {
     &row.searched.finding.verdict
 }
 
