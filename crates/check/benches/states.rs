@@ -20,7 +20,7 @@ use std::time::Duration;
 use conclave_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use conclave_check::system::{Bounds, Channels, Enters, Faults, Setup, TimeModel};
 use conclave_check::{
-    Budget, Conclusion, Fairness, Keep, Options, Progress, Search, SearchEnd, check,
+    Budget, Conclusion, Fairness, Keep, Options, Search, SearchEnd, SearchProgress, check,
 };
 use conclave_core::{Seat, View};
 use stateright::{Checker, HasDiscoveries, Property};
@@ -158,7 +158,7 @@ impl Contender {
     }
 }
 
-fn ours(threads: usize, keep: Keep) -> Progress {
+fn ours(threads: usize, keep: Keep) -> SearchProgress {
     let budget = Budget { states: 10_000_000, bytes: 1 << 32 };
     let search = Search { threads, keep, budget };
     let found = search.run(&Rules::Published, &mut |_| ControlFlow::Continue(()));

@@ -8,7 +8,8 @@ use conclave_observe::Observed;
 
 use crate::system::{Asymmetry, Bounds, Deed, Faults, Flaw, Premise, Setup, System, Told, Users};
 use crate::{
-    Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Model, Progress, Search, SearchEnd, Step,
+    Budget, Claim, Explored, Graph, Keep, Lasso, Limit, Model, Search, SearchEnd, SearchProgress,
+    Step,
 };
 
 /// How to check.
@@ -60,7 +61,7 @@ pub struct Finding {
     /// In one word.
     pub verdict: Conclusion,
     /// What it took.
-    pub progress: Progress,
+    pub progress: SearchProgress,
     /// How many steps lie between the states, where all of them were kept.
     pub steps: Option<u64>,
     /// How often what a proof rests on was seen, as far as the search went.
@@ -122,7 +123,7 @@ pub enum Refusal {
 pub fn check<P, C>(
     setup: &Setup<'_, P, C>,
     options: &Options,
-    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
 ) -> Result<Finding, Refusal>
 where
     P: Observed,
@@ -212,7 +213,7 @@ where
 pub fn whole_graph<P, C>(
     setup: &Setup<'_, P, C>,
     options: &Options,
-    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
 ) -> Result<Graph, SearchEnd>
 where
     P: Observed,
@@ -251,7 +252,7 @@ impl Finding {
         explored: Explored,
         seats: usize,
         options: &Options,
-        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
     ) -> Result<Option<Lasso>, Limit> {
         let watch = &mut || watch(&self.progress);
         let graph = explored.try_into_graph(watch).continue_value().ok_or(Limit::Stopped)?;

@@ -29,6 +29,6 @@ pub use check::{
 pub use fingerprint::Fingerprint;
 pub use liveness::{Claim, Graph, Lasso};
 pub use model::{BoxedWorker, FlawCode, Look, Model, Step, Successors, Worker};
-pub use search::{Budget, Explored, Limit, Progress, Search, SearchEnd};
+pub use search::{Budget, Explored, Limit, Search, SearchEnd, SearchProgress};
 pub use store::{Keep, STATES_MAX};
 pub use sync::Shared;

@@ -45,7 +45,7 @@ pub struct Explored {
     /// How it ended.
     pub outcome: SearchEnd,
     /// What it took.
-    pub progress: Progress,
+    pub progress: SearchProgress,
     /// How often what a proof rests on was seen, by the model's own numbers.
     pub premises: Vec<u64>,
     /// How many states were told apart by more than their fingerprints, where states are kept.
@@ -84,7 +84,7 @@ pub enum Limit {
 
 /// How far a search is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
+pub struct SearchProgress {
     /// Different states.
     pub distinct: u64,
     /// States that were worked out, each as often as it was.
@@ -125,7 +125,7 @@ impl Search {
     pub fn run(
         &self,
         model: &dyn Model,
-        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
     ) -> Explored {
         let threads = self.threads.clamp(1, THREADS_MAX);
         let share = || Share {
@@ -141,7 +141,7 @@ impl Search {
             level: (0..SHARDS).map(|_| RwLock::new(Fresh::default())).collect(),
             found: (0..SHARDS).map(|_| (0..threads).map(|_| Mutex::default()).collect()).collect(),
         };
-        let (mut progress, mut nearest) = (Progress::default(), None);
+        let (mut progress, mut nearest) = (SearchProgress::default(), None);
         let expand = |thread| bench.expand(thread);
         let look_up = |thread| bench.look_up_own(thread);
         let cut = Crew::led_by(threads, &[&expand, &look_up], |crew| {
@@ -227,7 +227,7 @@ struct Run<'b, 'm> {
     bench: &'b Bench<'m>,
     crew: &'b Crew<'b>,
     keep: Keep,
-    progress: Progress,
+    progress: SearchProgress,
     /// The first flaw of this level: that of a state is nearer than that of a step from it.
     nearest: Option<(FlawCode, StateId, Option<Step>)>,
 }
@@ -239,7 +239,7 @@ impl Run<'_, '_> {
         &mut self,
         budget: Budget,
         model_bytes: impl Fn() -> usize,
-        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
     ) -> Option<Limit> {
         let bench = self.bench;
         {

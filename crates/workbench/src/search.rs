@@ -16,7 +16,7 @@ use conclave_check::system::{
     Asymmetry, Bounds, Channels, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel, Users,
 };
 use conclave_check::{
-    Budget, Conclusion, Fairness, Finding, Graph, Options, Progress, Refusal, SearchEnd,
+    Budget, Conclusion, Fairness, Finding, Graph, Options, Refusal, SearchEnd, SearchProgress,
 };
 use conclave_core::{Kind, Phase, ProcessId, Seat, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
@@ -220,7 +220,7 @@ impl SearchPlan {
     /// Searches. `watch` is told how far it is, now and then, and may end it.
     pub fn run(
         &self,
-        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
     ) -> Result<Searched, SearchError> {
         let refused = |refusal| SearchError::Refused { name: self.entry.name, refusal };
         let finding = self.visit(Check { plan: self, watch })?.map_err(refused)?;
@@ -242,7 +242,7 @@ impl SearchPlan {
     /// may end it, as it may that of [`run`](Self::run).
     pub fn graph(
         &self,
-        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
     ) -> Result<Result<Graph, SearchEnd>, SeatingError> {
         self.visit(Draw { plan: self, watch })
     }
@@ -316,7 +316,7 @@ trait OfSetup {
 
 struct Check<'a> {
     plan: &'a SearchPlan,
-    watch: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    watch: &'a mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
 }
 
 impl OfSetup for Check<'_> {
@@ -333,7 +333,7 @@ impl OfSetup for Check<'_> {
 
 struct Draw<'a> {
     plan: &'a SearchPlan,
-    watch: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    watch: &'a mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
 }
 
 impl OfSetup for Draw<'_> {

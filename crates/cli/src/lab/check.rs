@@ -14,7 +14,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use conclave_algorithms::catalogue;
 use conclave_check::system::{Bounds, Faults, Flaw};
-use conclave_check::{Conclusion, Finding, Limit, Progress as Far};
+use conclave_check::{Conclusion, Finding, Limit, SearchProgress};
 use conclave_core::View;
 use conclave_observe::Verdict;
 use conclave_observe::trace::json;
@@ -135,7 +135,10 @@ fn threads(args: &CheckArgs) -> usize {
 }
 
 /// Says how far a search is, and ends it after that time or by Ctrl-C.
-fn watch(progress: &Progress, max_time: Duration) -> impl FnMut(&Far) -> ControlFlow<()> {
+fn watch(
+    progress: &Progress,
+    max_time: Duration,
+) -> impl FnMut(&SearchProgress) -> ControlFlow<()> {
     move |far| {
         progress.say(|elapsed| how_far(far, elapsed));
         match progress.elapsed() > max_time || is_interrupted() {
@@ -152,7 +155,7 @@ fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Du
     Ok((searched, progress.elapsed()))
 }
 
-fn how_far(far: &Far, elapsed: Duration) -> String {
+fn how_far(far: &SearchProgress, elapsed: Duration) -> String {
     let rate = far.generated as f64 / elapsed.as_secs_f64() / 1e6;
     format!(
         "{} states, depth {}, frontier {}, {rate:.1} M/s, {} MiB",
@@ -226,7 +229,7 @@ fn print(
 
 /// What it took, for who waited for it: it differs from time to time.
 fn say_what_it_took(finding: &Finding, took: Duration) {
-    let Far { distinct, generated, bytes, .. } = finding.progress;
+    let SearchProgress { distinct, generated, bytes, .. } = finding.progress;
     if std::io::stderr().is_terminal() {
         let (seconds, each) = (took.as_secs_f64(), bytes / distinct.max(1));
         let rate = generated as f64 / seconds / 1e6;

@@ -29,8 +29,8 @@ pub async fn acquire(
     let may_wait = patience != Patience::AtMost(std::time::Duration::ZERO);
     let deadline = Deadline::of(patience);
     let mut place = match arrive(inner, request, may_wait, deadline).await? {
-        Progress::Granted(held) => return Ok(held),
-        Progress::Waits(place) => place,
+        Stage::Granted(held) => return Ok(held),
+        Stage::Waits(place) => place,
     };
     let alarm = deadline.map(|it| inner.timer.ring_at(it.at(), &place.bell));
     let _alarm = alarm.transpose()?;
@@ -42,14 +42,14 @@ pub async fn acquire(
             return Err(deadline.error(&request.resource));
         }
         place = match advance(place, request, deadline).await? {
-            Progress::Granted(held) => return Ok(held),
-            Progress::Waits(place) => place,
+            Stage::Granted(held) => return Ok(held),
+            Stage::Waits(place) => place,
         };
     }
 }
 
 /// How far a request came.
-enum Progress {
+enum Stage {
     Granted(Box<Held>),
     Waits(QueuePlace),
 }
@@ -73,7 +73,7 @@ async fn arrive(
     request: &Request,
     may_wait: bool,
     deadline: Option<Deadline>,
-) -> Result<Progress, Error> {
+) -> Result<Stage, Error> {
     let mut backoff = Backoff::until(deadline);
     let mut terms = inner.terms(may_wait, false);
     loop {
@@ -84,7 +84,7 @@ async fn arrive(
             try_to_arrive(inner, request, terms)?
         };
         match attempt {
-            Attempt::Done(progress) => return Ok(progress),
+            Attempt::Done(stage) => return Ok(stage),
             Attempt::Removed => {}
             Attempt::NeedsSync => terms.may_sync = true,
             Attempt::NoState => {
@@ -101,7 +101,7 @@ fn try_to_arrive(
     inner: &Arc<Inner>,
     request: &Request,
     terms: Terms,
-) -> Result<Attempt<Progress>, Error> {
+) -> Result<Attempt<Stage>, Error> {
     let Some(file) = inner.check_out(&request.resource)? else { return Ok(Attempt::NoState) };
     let shared = inner.lines.keeper(&file);
     let step = {
@@ -118,7 +118,7 @@ fn try_to_arrive(
     Ok(Attempt::Done(match step {
         Admission::Granted(..) if !is_in_place => return Ok(Attempt::Removed),
         Admission::Granted(ticket, fence) => {
-            Progress::Granted(Box::new(Held::new(inner, file, ticket, fence)))
+            Stage::Granted(Box::new(Held::new(inner, file, ticket, fence)))
         }
         Admission::Waits(ticket, obstacle) => {
             // The first who waits brings the file that keeps all of them.
@@ -134,7 +134,7 @@ fn try_to_arrive(
                 place.discard();
                 return Ok(Attempt::Removed);
             }
-            Progress::Waits(place)
+            Stage::Waits(place)
         }
         _ if !is_in_place => return Ok(Attempt::Removed),
         Admission::NeedsSync => {
@@ -153,7 +153,7 @@ async fn advance(
     mut place: QueuePlace,
     request: &Request,
     deadline: Option<Deadline>,
-) -> Result<Progress, Error> {
+) -> Result<Stage, Error> {
     let inner = Arc::clone(&place.inner);
     let mut backoff = Backoff::until(deadline);
     let mut terms = inner.terms(true, false);
@@ -172,8 +172,8 @@ async fn advance(
             attempt = place.try_to_advance(request, terms)?;
         }
         match attempt {
-            Attempt::Done(Some(held)) => return Ok(Progress::Granted(held)),
-            Attempt::Done(None) => return Ok(Progress::Waits(place)),
+            Attempt::Done(Some(held)) => return Ok(Stage::Granted(held)),
+            Attempt::Done(None) => return Ok(Stage::Waits(place)),
             Attempt::NeedsSync => terms.may_sync = true,
             Attempt::Occupied => inner.pause(&request.resource, &mut backoff).await?,
             Attempt::NoState | Attempt::Removed => {

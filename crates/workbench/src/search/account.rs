@@ -11,7 +11,7 @@ use core::time::Duration;
 use conclave_algorithms::catalogue::Setting as Timer;
 
 use conclave_check::system::{Channels, Faults, Flaw, Premise, TimeModel};
-use conclave_check::{Conclusion, Fairness, Limit, Progress};
+use conclave_check::{Conclusion, Fairness, Limit, SearchProgress};
 use conclave_core::View;
 use conclave_observe::Time;
 use serde_json::{Map, Value, json};
@@ -222,7 +222,7 @@ pub fn lines(plan: &SearchPlan, searched: &Searched) -> Vec<(&'static str, Strin
     let promises = properties::of(plan, finding).into_iter();
     let mut lines: Vec<_> =
         promises.map(|(property, answer)| (answer.word(), property.to_owned())).collect();
-    let Progress { distinct, generated, depth, .. } = finding.progress;
+    let SearchProgress { distinct, generated, depth, .. } = finding.progress;
     let (states, generated) = (count(distinct, "state", "states"), grouped(generated));
     let up_to = if plan.symmetry { ", up to renaming" } else { "" };
     lines.push(("searched", format!("{states}, {generated} generated, depth {depth}{up_to}")));
@@ -328,7 +328,7 @@ fn found(
 /// All of it for programs.
 pub fn to_json(plan: &SearchPlan, searched: &Searched, took: Duration, reason: &str) -> Value {
     let Searched { finding, .. } = searched;
-    let Progress { distinct, generated, depth, frontier, bytes } = finding.progress;
+    let SearchProgress { distinct, generated, depth, frontier, bytes } = finding.progress;
     let Faults { crashes, returns, losses, duplications } = plan.faults;
     let premises: Map<String, Value> = finding
         .premises
