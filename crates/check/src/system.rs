@@ -12,12 +12,12 @@
 mod channel;
 mod client;
 mod flaw;
-mod hand;
 mod node;
 mod places;
 mod rules;
 mod setup;
 mod step;
+mod stepper;
 mod symmetry;
 mod table;
 mod tracer;
@@ -32,11 +32,11 @@ use conclave_observe::{Observed, Spoken, What};
 use smallvec::SmallVec;
 
 use self::channel::{ChannelInfo, Wires};
-use self::hand::Hand;
 use self::node::{Node, Timer, Witness};
 use self::places::Places;
 use self::rules::{Cause, Frame, Harm, Harmed, NO_NEWS, NodeInfo, Reaction, Rules, TimerInfo};
 use self::setup::Ticks;
+use self::stepper::Stepper;
 use self::table::{PartId, Source, Table};
 use crate::{BoxedWorker, Fingerprint, Model};
 
@@ -82,8 +82,8 @@ where
         self.frame.is_inexact.load(Ordering::Relaxed)
     }
 
-    fn hand(&self) -> Hand<'_> {
-        Hand::new(self, &self.frame)
+    fn hand(&self) -> Stepper<'_> {
+        Stepper::new(self, &self.frame)
     }
 
     fn node(&self, node: Node<P, C::State>) -> PartId {

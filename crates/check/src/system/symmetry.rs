@@ -23,8 +23,8 @@ use conclave_core::{Renaming, Seat};
 use conclave_observe::Observed;
 
 use super::channel::EMPTY;
-use super::hand::{Hand, Moment};
 use super::rules::{Cause, NO_NEWS, News, NodeInfo, Reaction};
+use super::stepper::{Moment, Stepper};
 use super::table::PartId;
 use super::{Places, Setup, System, Users};
 use crate::sync::OnceLock;
@@ -233,7 +233,7 @@ where
     }
 }
 
-impl Hand<'_> {
+impl Stepper<'_> {
     /// Makes sure that it is known what each part of the row becomes.
     fn know_row(&mut self, orbits: &mut Orbits, group: &Group) {
         let places = self.frame.places;

@@ -18,7 +18,7 @@ use super::table::{Map, Mirror, PartId};
 use crate::{Fingerprint, FlawCode, Look, Successors, Worker};
 
 /// Works out the steps of a system, and remembers what came of what.
-pub(crate) struct Hand<'a> {
+pub(crate) struct Stepper<'a> {
     pub(super) rules: &'a dyn Rules,
     pub(super) frame: &'a Frame,
     pub(super) nodes: Mirror<'a, NodeInfo>,
@@ -73,7 +73,7 @@ struct Base<'s> {
     print: Fingerprint,
 }
 
-impl<'a> Hand<'a> {
+impl<'a> Stepper<'a> {
     pub(super) fn new(rules: &'a dyn Rules, frame: &'a Frame) -> Self {
         Self {
             rules,
@@ -96,7 +96,7 @@ impl<'a> Hand<'a> {
     }
 }
 
-impl Hand<'_> {
+impl Stepper<'_> {
     /// What comes of it, as a place among reactions.
     #[inline]
     fn reaction(&mut self, node: PartId, cause: Cause) -> usize {
@@ -549,7 +549,7 @@ impl Which {
     }
 }
 
-impl Worker for Hand<'_> {
+impl Worker for Stepper<'_> {
     fn begin(&mut self, out: &mut Successors) {
         let places = self.frame.places;
         self.row.clear();
