@@ -28,7 +28,7 @@ use conclave_observe::{
 
 pub use difference::ReplayError;
 use difference::{Differ, deed};
-use state::{Setting, Snapshot, World};
+use state::{SetTimer, Snapshot, World};
 
 use crate::{Drift, FaultPlan, Outcome, Rate, Show};
 
@@ -436,7 +436,7 @@ where
         };
         self.settings += 1;
         let at = now + self.rates[seat.index()].real(Time::of(after));
-        let setting = Setting { at, number: self.settings, is_deadline };
+        let setting = SetTimer { at, number: self.settings, is_deadline };
         self.world.set_timer(seat, timer, setting);
     }
 

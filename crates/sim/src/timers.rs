@@ -19,7 +19,7 @@ pub struct Timers<T> {
 
 /// One setting of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Setting {
+pub struct SetTimer {
     /// When it runs out.
     pub at: Time,
     /// Counted over all settings of all processes: of two timers that run out at the same time, the
@@ -33,9 +33,9 @@ pub struct Setting {
 struct Slot<T> {
     timer: T,
     /// `None` if it was cancelled, and only its entry is left.
-    due: Option<Setting>,
+    due: Option<SetTimer>,
     /// Where its entry is; `None` if it ran out, and its process is paused.
-    entry: Option<Setting>,
+    entry: Option<SetTimer>,
 }
 
 /// What becomes of an entry whose time has come.
@@ -44,7 +44,7 @@ pub enum Becomes {
     /// The timer runs out.
     RunsOut,
     /// It was set to a later time since.
-    Moves(Setting),
+    Moves(SetTimer),
     /// It was cancelled, or set to an earlier time, which has an entry of its own.
     IsGone,
 }
@@ -56,9 +56,9 @@ impl<T: Copy + Ord> Timers<T> {
 
     /// Sets a timer, in place of what it was set to before. Gives back the entry that it needs,
     /// if it has none that comes first.
-    pub fn set(&mut self, seat: Seat, timer: T, at: Time, is_deadline: bool) -> Option<Setting> {
+    pub fn set(&mut self, seat: Seat, timer: T, at: Time, is_deadline: bool) -> Option<SetTimer> {
         self.settings += 1;
-        let due = Setting { at, number: self.settings, is_deadline };
+        let due = SetTimer { at, number: self.settings, is_deadline };
         let timers = &mut self.by_seat[seat.index()];
         let place = place(timers, timer).unwrap_or_else(|place| {
             timers.insert(place, Slot { timer, due: None, entry: None });
@@ -74,7 +74,7 @@ impl<T: Copy + Ord> Timers<T> {
     }
 
     /// The entry is the first of all, so its time comes next.
-    pub fn on_entry(&mut self, seat: Seat, timer: T, entry: Setting) -> Becomes {
+    pub fn on_entry(&mut self, seat: Seat, timer: T, entry: SetTimer) -> Becomes {
         let timers = &mut self.by_seat[seat.index()];
         let Ok(place) = place(timers, timer) else { return Becomes::IsGone };
         let slot = &mut timers[place];
@@ -103,7 +103,7 @@ impl<T: Copy + Ord> Timers<T> {
     }
 
     /// Whether it is set, and was not set anew since.
-    pub fn is_set(&self, seat: Seat, timer: T, due: Setting) -> bool {
+    pub fn is_set(&self, seat: Seat, timer: T, due: SetTimer) -> bool {
         let timers = &self.by_seat[seat.index()];
         place(timers, timer).is_ok_and(|place| timers[place].due == Some(due))
     }
@@ -117,7 +117,7 @@ impl<T: Copy + Ord> Timers<T> {
     }
 
     /// Those of that process, by name.
-    pub fn pending(&self, seat: Seat) -> impl Iterator<Item = (T, Setting)> {
+    pub fn pending(&self, seat: Seat) -> impl Iterator<Item = (T, SetTimer)> {
         self.by_seat[seat.index()].iter().filter_map(|slot| Some((slot.timer, slot.due?)))
     }
 
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(timers.set(SEAT, (), Time(7), false), None);
         timers.unset(SEAT, ());
         assert_eq!(timers.set(SEAT, (), Time(9), false), None);
-        let third = Setting { at: Time(9), number: 3, is_deadline: false };
+        let third = SetTimer { at: Time(9), number: 3, is_deadline: false };
         assert_eq!(timers.on_entry(SEAT, (), first), Becomes::Moves(third));
         assert_eq!(timers.on_entry(SEAT, (), third), Becomes::RunsOut);
     }
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn they_run_out_as_if_each_setting_had_an_entry_of_its_own() {
         let mut stream = Stream::new(1, "timers");
-        let (mut timers, mut twin) = (Timers::new(1), BTreeMap::<u64, Setting>::new());
+        let (mut timers, mut twin) = (Timers::new(1), BTreeMap::<u64, SetTimer>::new());
         let mut agenda = BTreeMap::new();
         let (mut now, mut ran_out, mut moved) = (Time(0), 0, 0);
         for _ in 0..20_000 {
@@ -237,7 +237,7 @@ mod tests {
                     let at = Time(now.0 + stream.below(20));
                     let entry = timers.set(Seat(0), timer, at, false);
                     let number = timers.settings;
-                    twin.insert(timer, Setting { at, number, is_deadline: false });
+                    twin.insert(timer, SetTimer { at, number, is_deadline: false });
                     if let Some(due) = entry {
                         agenda.insert(due, timer);
                     }

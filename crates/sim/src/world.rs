@@ -24,7 +24,7 @@ use crate::agenda::{Agenda, Item, Rank};
 use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
 use crate::seed::Stream;
 use crate::simulation::Simulation;
-use crate::timers::{self, Setting, Timers};
+use crate::timers::{self, SetTimer, Timers};
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
 use crate::{Act, Application, ChannelOrder, Desk, Network, Outcome, Rate, Recording, Setup};
 
@@ -106,7 +106,7 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
 enum Held<P: Protocol> {
     Message(Flight<P::Message>),
     Command { incarnation: u32, command: CommandOf<P> },
-    Timer { timer: P::Timer, setting: Setting },
+    Timer { timer: P::Timer, setting: SetTimer },
 }
 
 /// The judge and the recorder, which is there or not once and for all, so that a run which is not
@@ -240,7 +240,7 @@ where
 
     /// The timers that the process there has set, by name.
     pub(crate) fn timers(&self, seat: Seat) -> Vec<PendingTimer> {
-        let pending = |(timer, Setting { at: due, is_deadline, .. })| PendingTimer {
+        let pending = |(timer, SetTimer { at: due, is_deadline, .. })| PendingTimer {
             name: format!("{timer:?}"),
             due,
             is_deadline,
@@ -362,7 +362,7 @@ where
             }
             Some((at, Item::Timer { seat, timer, number, is_deadline })) => {
                 self.around.timers.on_taken(seat, timer);
-                self.timer(seat, timer, Setting { at, number, is_deadline });
+                self.timer(seat, timer, SetTimer { at, number, is_deadline });
             }
             Some((_, Item::Fault(number))) => self.fault(self.around.faults.actions[number]),
             None => {}
@@ -383,7 +383,7 @@ where
         self.take(seat, Input::Command(command));
     }
 
-    fn timer(&mut self, seat: Seat, timer: P::Timer, setting: Setting) {
+    fn timer(&mut self, seat: Seat, timer: P::Timer, setting: SetTimer) {
         let around = &mut self.around;
         if !around.timers.is_set(seat, timer, setting) {
             return;
@@ -653,7 +653,7 @@ where
         else {
             return true;
         };
-        let becomes = self.timers.on_entry(seat, timer, Setting { at, number, is_deadline });
+        let becomes = self.timers.on_entry(seat, timer, SetTimer { at, number, is_deadline });
         if becomes == timers::Becomes::RunsOut {
             return true;
         }
@@ -664,8 +664,8 @@ where
         false
     }
 
-    fn enter(&mut self, seat: Seat, timer: P::Timer, setting: Setting) {
-        let Setting { at, number, is_deadline } = setting;
+    fn enter(&mut self, seat: Seat, timer: P::Timer, setting: SetTimer) {
+        let SetTimer { at, number, is_deadline } = setting;
         self.agenda.push(at, Item::Timer { seat, timer, number, is_deadline });
     }
 

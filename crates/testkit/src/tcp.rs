@@ -259,12 +259,12 @@ struct Surroundings<'a, P: Mutex> {
     peers: Vec<Option<TcpStream>>,
     wish: Wish,
     directory: &'a Path,
-    timers: BTreeMap<P::Timer, Setting>,
+    timers: BTreeMap<P::Timer, SetTimer>,
     /// What the application asks for next.
     inputs: VecDeque<Input<P>>,
 }
 
-struct Setting {
+struct SetTimer {
     at: Instant,
     is_deadline: bool,
 }
@@ -332,7 +332,7 @@ impl<P: Mutex<Message: Serialize>> Environment<P> for Surroundings<'_, P> {
             Due::Within { after, .. } => (after, false),
             Due::Deadline(after) => (after, true),
         };
-        self.timers.insert(timer, Setting { at: Instant::now() + after, is_deadline });
+        self.timers.insert(timer, SetTimer { at: Instant::now() + after, is_deadline });
     }
 
     fn cancel_timer(&mut self, timer: P::Timer) {

@@ -16,7 +16,7 @@ pub struct World<P: Protocol> {
     /// By seat: what it persisted last.
     pub stored: Vec<Option<P::Stored>>,
     /// By seat: the timers that it has set, by name.
-    timers: Vec<Vec<(P::Timer, Setting)>>,
+    timers: Vec<Vec<(P::Timer, SetTimer)>>,
     /// By seat: the numbers of what it said to itself and has not taken in, in order.
     pub own: Vec<VecDeque<MessageId>>,
     pub paused: BTreeSet<Seat>,
@@ -40,7 +40,7 @@ struct Flight {
 
 /// When a timer would run out in a run that is timed; of two at once, the one that was set first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Setting {
+pub struct SetTimer {
     pub at: Time,
     pub number: u64,
     pub is_deadline: bool,
@@ -117,7 +117,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// Sets a timer, in place of what it was set to before.
-    pub fn set_timer(&mut self, seat: Seat, timer: P::Timer, setting: Setting) {
+    pub fn set_timer(&mut self, seat: Seat, timer: P::Timer, setting: SetTimer) {
         let timers = &mut self.timers[seat.index()];
         match timers.binary_search_by_key(&timer, |&(name, _)| name) {
             Ok(place) => timers[place].1 = setting,
@@ -143,7 +143,7 @@ impl<P: Protocol> World<P> {
     /// The timers of a process that are set, in the order in which they are due.
     pub fn timers_of(&self, seat: Seat) -> Vec<P::Timer> {
         let timers = &self.timers[seat.index()];
-        let mut order: Vec<(Setting, usize)> =
+        let mut order: Vec<(SetTimer, usize)> =
             timers.iter().enumerate().map(|(place, &(_, due))| (due, place)).collect();
         order.sort_unstable();
         order.into_iter().map(|(_, place)| timers[place].0).collect()
