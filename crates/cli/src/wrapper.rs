@@ -78,7 +78,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 pub use deadline::KILL_MARGIN;
 use deadline::Moments;
 use group::{Group, Members, ending_signal};
-pub use guard::{Dismissed, GUARD_VARIABLE, GUARD_WORD, GuardLock};
+pub use guard::{Dismissed, GUARD_VARIABLE, GUARD_WORD, GuardLock, Standby};
 use guard::{Guard, Patience};
 pub use guard_process::guard_main;
 pub use jeopardy::Jeopardy;
@@ -133,6 +133,8 @@ pub struct Job<'a> {
     pub lock: Option<BorrowedFd<'a>>,
     /// The same for the guard; by default [`lock`](Self::lock) itself.
     pub guard_lock: Option<GuardLock<'a>>,
+    /// The guard, if it was [started ahead](OnLost::stand_by). Of use only without a descriptor.
+    pub standby: Option<Standby>,
     /// Whether the command gets a copy of the descriptor, under the same number.
     pub child_inherits_lock: bool,
     /// What the command leaves behind in its group.
@@ -158,6 +160,22 @@ pub enum OnLost {
     /// This line is given to `sh`, with `CONCLAVE_LOST` (the reason) and `CONCLAVE_GROUP` (the
     /// command's process group) set; SIGKILL when the command has not ended in time after that.
     Run(String),
+}
+
+impl OnLost {
+    /// Starts the guard of a job to come, with this policy and [`Job::kill_after`].
+    ///
+    /// # Errors
+    /// If no process can be started.
+    pub fn stand_by(&self, kill_after: Duration) -> io::Result<Standby> {
+        Standby::start(self.patience_of_guard(kill_after))
+    }
+
+    /// A guard does not ask what the user's own command shall ask.
+    fn patience_of_guard(&self, kill_after: Duration) -> Patience {
+        let notice = if *self == Self::Term { kill_after } else { Duration::ZERO };
+        Patience { kill_after, notice }
+    }
 }
 
 /// How the command ended.
@@ -205,7 +223,13 @@ pub fn run(mut job: Job<'_>, signals: &mut Signals) -> io::Result<Finished> {
     // Before the command, so that it is never without a guard.
     let shared = job.lock.map(|descriptor| GuardLock { descriptor, let_go: None });
     let guard_lock = job.guard_lock.or(shared);
-    let mut guard = Guard::start(guard_lock, job.patience_of_guard(), job.deadline())?;
+    let mut guard = match job.standby.take().filter(|_| guard_lock.is_none()) {
+        Some(standby) => standby.engage(job.deadline())?,
+        None => {
+            let patience = job.on_lost.patience_of_guard(job.kill_after);
+            Guard::start(guard_lock, patience, job.deadline())?
+        }
+    };
     if let Some(guard) = guard.id() {
         job.command.env(GUARD_VARIABLE, guard.to_string());
     }
@@ -280,13 +304,6 @@ impl Job<'_> {
     fn moments(&self, deadline: BootTime) -> Moments {
         let is_asked = self.on_lost != OnLost::Kill;
         Moments::before(deadline, if is_asked { self.kill_after } else { Duration::ZERO })
-    }
-
-    /// A guard does not ask what the user's own command shall ask.
-    fn patience_of_guard(&self) -> Patience {
-        let is_asked = self.on_lost == OnLost::Term;
-        let notice = if is_asked { self.kill_after } else { Duration::ZERO };
-        Patience { kill_after: self.kill_after, notice }
     }
 
     fn why_too_late(&self) -> String {

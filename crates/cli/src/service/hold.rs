@@ -25,12 +25,15 @@ use crate::exit;
 use crate::service::engine;
 use crate::service::period::{self, Decision, Run};
 use crate::service::words::{ElectArgs, HoldArgs, LockArgs};
-use crate::wrapper::{self, Ended, Finished, GuardLock, Job, Leftovers, OnLost, Signals};
-use lapse::{Held, check_times, kill_after};
+use crate::wrapper::{self, Ended, Finished, GuardLock, Job, Leftovers, OnLost, Signals, Standby};
+use lapse::{Held, check_times, kill_after, kill_after_ahead};
 use work::Work;
 
 /// After so long a person at a terminal is told what the wait is for.
 const SILENCE: Duration = Duration::from_millis(700);
+
+/// A guard that was started ahead is kept for so long: whoever waits in a queue needs none yet.
+const AHEAD: Duration = Duration::from_millis(100);
 
 /// How long an answer to the release is waited for.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
@@ -112,6 +115,8 @@ struct Ready<'a> {
     label: String,
     runtime: Runtime,
     client: Client,
+    /// The guard, if it was started ahead.
+    standby: Option<Standby>,
     /// Whether the session must not be ended before its time.
     stays_held: bool,
 }
@@ -134,6 +139,7 @@ fn prepare(args: &HoldArgs) -> Result<Ready<'_>, Stop> {
         label,
         runtime,
         client: Client::shared(engine),
+        standby: None,
         stays_held: false,
     })
 }
@@ -300,10 +306,27 @@ impl Ready<'_> {
             (false, Some(limit)) => Patience::AtMost(limit),
             (false, None) => Patience::Forever,
         };
-        let client = &self.client;
+        let (client, standby) = (&self.client, &mut self.standby);
+        let ahead = match self.work {
+            Work::Run(_) => kill_after_ahead(self.args, client.engine().name()),
+            Work::Hold => None,
+        };
+        let on_lost = &self.args.on_lost;
         let speaks = self.args.engine.verbose || stderr().is_terminal();
         let answer = async {
             let mut wait = pin!(client.acquire_request(request, patience));
+            if let Some(kill_after) = ahead {
+                // From its first poll on the request is on its way.
+                if let Poll::Ready(done) = poll_fn(|it| Poll::Ready(wait.as_mut().poll(it))).await {
+                    return done;
+                }
+                // If there is no process to be had, the job says so.
+                *standby = on_lost.stand_by(kill_after).ok();
+                if let Ok(done) = tokio::time::timeout(AHEAD, &mut wait).await {
+                    return done;
+                }
+                *standby = None;
+            }
             if speaks && patience != Patience::AtMost(Duration::ZERO) {
                 match tokio::time::timeout(SILENCE, &mut wait).await {
                     Ok(done) => return done,
@@ -364,6 +387,7 @@ impl Ready<'_> {
             title: guard.resource().to_string(),
             lock: kept.map(ByDescriptor::descriptor),
             guard_lock,
+            standby: self.standby.take(),
             child_inherits_lock: !self.args.close,
             leftovers: if self.args.close { Leftovers::LoseIt } else { Leftovers::KeepIt },
             watch: &Held(guard),

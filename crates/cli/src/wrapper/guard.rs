@@ -69,6 +69,38 @@ pub(super) struct Guard<'a> {
     deaths_in_a_row: u32,
 }
 
+/// A guard that was started ahead of its lock, while that is asked for, so that the command need
+/// not wait for the start of one more process. It hears of lock and command when there are such;
+/// without them it does nothing. Dropping this ends it.
+pub struct Standby(Option<Guard<'static>>);
+
+impl Standby {
+    /// Starts it. For locks that are kept by no descriptor: it is given none.
+    pub(super) fn start(patience: Patience) -> io::Result<Self> {
+        Guard::start(None, patience, None).map(|guard| Self(Some(guard)))
+    }
+
+    /// The guard, which knows the deadline from now on; another one if it has died meanwhile.
+    pub(super) fn engage<'a>(mut self, deadline: Option<BootTime>) -> io::Result<Guard<'a>> {
+        let mut guard = self.0.take().expect("it is taken only here and by drop");
+        guard.notice_death();
+        match deadline {
+            Some(deadline) if guard.running.is_some() => guard.tell(deadline),
+            _ => guard.deadline = deadline,
+        }
+        if guard.running.is_none() {
+            guard.start_process()?;
+        }
+        Ok(guard)
+    }
+}
+
+impl Drop for Standby {
+    fn drop(&mut self) {
+        drop(self.0.take().map(Guard::dismiss));
+    }
+}
+
 /// A guard that is dying. To die takes a while, on a busy machine a long one; dropping this waits
 /// for it, so that nothing of it is left.
 #[derive(Debug)]
@@ -202,13 +234,14 @@ impl<'a> Guard<'a> {
         let Some(running) = self.running.take() else { return Dismissed(None) };
         let _ = kill(running.pid, Signal::SIGKILL);
         let dying = Dismissed(Some(running.pid));
-        match self.lock.and_then(|lock| lock.let_go) {
-            Some(let_go) => {
+        match self.lock {
+            None => dying,
+            Some(GuardLock { let_go: Some(let_go), .. }) => {
                 let_go();
                 dying
             }
             // Only its death closes its copy.
-            None => {
+            Some(GuardLock { let_go: None, .. }) => {
                 drop(dying);
                 Dismissed(None)
             }

@@ -106,6 +106,25 @@ pub fn who_is_not_told_of_a_deadline_outlives_it() {
     assert!(outlived.is_some_and(|late| late >= TTL / 2), "{outlived:?}");
 }
 
+/// Also if that one has died before the job began, and there must be another.
+pub fn a_guard_that_was_started_ahead_knows_deadline_and_group() {
+    for dead in [false, true] {
+        for end in [Signal::SIGSTOP, Signal::SIGKILL] {
+            is_in_time(|| {
+                let mut scene = Scene::new();
+                let deadline = scene.lasts(TTL);
+                let wrapper = scene.start_writer(Options { ahead: true, dead, ..LAPSING });
+                send(wrapper, end);
+                let outlived = scene.outlived(deadline);
+                assert!(!lives(scene.pid("child")), "{end}, dead: {dead}");
+                send(wrapper, Signal::SIGCONT);
+                scene.report();
+                outlived
+            });
+        }
+    }
+}
+
 pub fn who_hears_nothing_ends_the_command_in_time() {
     for on_lost in ["term", "kill", "true"] {
         is_in_time(|| {

@@ -81,6 +81,10 @@ const TESTS_AT_ONCE: &[(&str, fn())] = &[
         "a_killed_wrapper_does_not_outlive_its_deadline",
         deadline::a_killed_wrapper_does_not_outlive_its_deadline,
     ),
+    (
+        "a_guard_that_was_started_ahead_knows_deadline_and_group",
+        deadline::a_guard_that_was_started_ahead_knows_deadline_and_group,
+    ),
     ("a_new_guard_knows_the_deadline", deadline::a_new_guard_knows_the_deadline),
     (
         "a_deadline_that_moves_keeps_the_command_alive",

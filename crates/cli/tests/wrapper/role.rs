@@ -14,6 +14,9 @@ use conclave_client::BootTime;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::getpid;
+
+use crate::scene::{guard_of, lives, send, wait_until};
 
 /// The first argument of a process that shall be a wrapper.
 pub const WRAPPER_WORD: &str = "wrapper";
@@ -80,23 +83,32 @@ pub fn wrapper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
     let lock = File::options().write(true).open(directory.join("lock")).unwrap();
     assert!(try_lock(&lock), "the lock is taken");
+    let on_lost = match policy.as_str() {
+        "term" => OnLost::Term,
+        "kill" => OnLost::Kill,
+        "ignore" => OnLost::Ignore,
+        hook => OnLost::Run(hook.to_owned()),
+    };
+    let mut signals = Signals::block().unwrap();
+    let standby = has("ahead").then(|| on_lost.stand_by(kill_after).unwrap());
+    if has("dead") {
+        let guard = guard_of(getpid()).unwrap();
+        send(guard, Signal::SIGKILL);
+        wait_until("the guard is dead", || !lives(guard));
+    }
     let job = Job {
         command,
         title: "lock test".to_owned(),
         lock: has("descriptor").then(|| lock.as_fd()),
         guard_lock: None,
+        standby,
         child_inherits_lock: has("inherit"),
         leftovers: if has("forget") { Leftovers::LoseIt } else { Leftovers::KeepIt },
         watch: &Told { directory: directory.clone(), keeps_quiet: has("quiet") },
-        on_lost: match policy.as_str() {
-            "term" => OnLost::Term,
-            "kill" => OnLost::Kill,
-            "ignore" => OnLost::Ignore,
-            hook => OnLost::Run(hook.to_owned()),
-        },
+        on_lost,
         kill_after,
     };
-    let finished = run(job, &mut Signals::block().unwrap()).unwrap();
+    let finished = run(job, &mut signals).unwrap();
     let report = format!("{:?} lost={} lingers={}", finished.ended, finished.lost.is_some(), {
         finished.lingers
     });

@@ -66,6 +66,10 @@ pub struct Options {
     pub forget: bool,
     /// Whether deadlines are kept from the wrapper.
     pub quiet: bool,
+    /// Whether the guard is started before the job.
+    pub ahead: bool,
+    /// Whether that one is killed before the job begins.
+    pub dead: bool,
     pub on_lost: &'static str,
     pub kill_after: Duration,
 }
@@ -80,6 +84,8 @@ impl Options {
         descriptor: true,
         forget: false,
         quiet: false,
+        ahead: false,
+        dead: false,
         on_lost: "term",
         kill_after: FOREVER,
     };
@@ -116,6 +122,8 @@ impl Scene {
             (options.descriptor, "descriptor"),
             (options.forget, "forget"),
             (options.quiet, "quiet"),
+            (options.ahead, "ahead"),
+            (options.dead, "dead"),
         ];
         let held: Vec<&str> = held.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
         let patience = options.kill_after.as_millis().to_string();

@@ -16,8 +16,7 @@ const DEFAULT_KILL_AFTER_WITH_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Says what is wrong with `--ttl` and `--kill-after` before anybody waits for a lock.
 pub fn check_times(args: &HoldArgs, engine: &str) -> Result<(), Stop> {
-    let lapses = !matches!(engine, "local" | "memory");
-    if lapses {
+    if lapse(engine) {
         with_deadline(args.kill_after, args.ttl_or_default()).map(drop)
     } else if args.ttl.is_some() {
         Err(Stop::usage(&format!(
@@ -27,6 +26,16 @@ pub fn check_times(args: &HoldArgs, engine: &str) -> Result<(), Stop> {
     } else {
         Ok(())
     }
+}
+
+/// Whether the locks of that engine have a deadline.
+fn lapse(engine: &str) -> bool {
+    !matches!(engine, "local" | "memory")
+}
+
+/// How long the command may take to end, where that is known before there is a lock.
+pub fn kill_after_ahead(args: &HoldArgs, engine: &str) -> Option<Duration> {
+    with_deadline(args.kill_after, args.ttl_or_default()).ok().filter(|_| lapse(engine))
 }
 
 /// How long the command may take to end under this lock.
