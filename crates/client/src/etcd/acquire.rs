@@ -77,8 +77,7 @@ impl Asker {
     /// `None` if it must be tried again with another session.
     async fn ask(&self, reply: &mut Reply) -> Result<Option<Grip>, Error> {
         let session = self.core.session(self.limit_of_connecting()).await?;
-        let key = self.core.next_key(&self.request.resource, session.lease);
-        let mut place = Place::new(&self.core, &session, &self.request.resource, key);
+        let mut place = Place::new(&self.core, &session, &self.request.resource);
         let may_wait = self.patience != Patience::AtMost(Duration::ZERO);
         let arrival = match may_wait {
             true => self.arrive(&mut place).await,
@@ -294,6 +293,8 @@ pub struct Place {
     pub session: Arc<Session>,
     pub resource: Resource,
     pub key: Vec<u8>,
+    /// Its number, which is in the key.
+    number: u64,
     /// Whether it was sent more than once: then one that is still on its way may put the key there
     /// again after it was removed.
     pub is_doubtful: bool,
@@ -303,12 +304,14 @@ pub struct Place {
 }
 
 impl Place {
-    fn new(core: &Arc<Core>, session: &Arc<Session>, resource: &Resource, key: Vec<u8>) -> Self {
+    fn new(core: &Arc<Core>, session: &Arc<Session>, resource: &Resource) -> Self {
         let (core, session) = (Arc::clone(core), Arc::clone(session));
         let _business = Arc::clone(&core.business);
         let resource = resource.clone();
+        let number = core.take_number();
+        let key = core.keys.entry(&resource, session.lease, number);
         let is_there = AtomicBool::new(true);
-        Self { core, session, resource, key, is_doubtful: false, is_there, _business }
+        Self { core, session, resource, key, number, is_doubtful: false, is_there, _business }
     }
 
     /// Sends what puts the key there.
@@ -336,6 +339,15 @@ impl Place {
     /// The key is not there.
     fn discard(self) {
         self.is_there.store(false, Ordering::Relaxed);
+        self.free_number(false);
+    }
+
+    /// Others may have its number, unless something that was sent twice may come a second time:
+    /// it would take the key for its own.
+    fn free_number(&self, is_repeated: bool) {
+        if !is_repeated && !self.is_doubtful {
+            self.core.give_number_back(self.number);
+        }
     }
 
     /// Removes the key; false if nobody knows whether it is gone.
@@ -377,6 +389,7 @@ impl Place {
             match self.core.txn(limit, txn.clone()).await {
                 Ok(answer) => {
                     is_repeated |= answer.is_repeated;
+                    self.free_number(is_repeated);
                     return Some(Removed { answer: answer.value, is_repeated });
                 }
                 Err(failed) => is_repeated |= failed.was_sent,
@@ -420,6 +433,7 @@ impl Drop for Place {
             session: Arc::clone(&self.session),
             resource: self.resource.clone(),
             key: std::mem::take(&mut self.key),
+            number: self.number,
             is_doubtful: self.is_doubtful,
             is_there: AtomicBool::new(false),
             _business: Arc::clone(&self._business),

@@ -95,13 +95,16 @@ impl Grip {
         }
     }
 
-    /// Nobody shall take its end for a loss.
+    /// Nobody shall take its end for a loss. Done once only: the key may soon be that of another
+    /// request.
     fn stop_watching(&self) {
-        self.place.session.forget(&self.place.key);
         let mut mirror = self.mirror.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Watching::Now(mirror) = std::mem::replace(&mut *mirror, Watching::Over) {
-            mirror.forget(&self.place.key);
+        match std::mem::replace(&mut *mirror, Watching::Over) {
+            Watching::Over => return,
+            Watching::NotYet => {}
+            Watching::Now(mirror) => mirror.forget(&self.place.key),
         }
+        self.place.session.forget(&self.place.key);
     }
 
     /// Writes only over what it knows to be there: else one that was sent twice and comes late

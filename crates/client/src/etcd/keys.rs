@@ -4,7 +4,7 @@
 //! created: that is the layout of Go's `concurrency.Mutex` and `Election`, and of `etcdctl lock`
 //! and `etcdctl elect`. So they and we stand in one queue. There, one lease has one key, and asks
 //! once; ours has another key for each request: `NAME/<lease>-<number>`, and `L` behind it for an
-//! election.
+//! election. A number is used again when nothing of its last request is left.
 //!
 //! A `/` in a name is escaped: else lock `a` would wait for the keys of lock `a/b`. No name is
 //! empty, so what begins with `/` is free for what belongs to no queue:

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use conclave_core::Fence;
 use conclave_etcd_api::event::EventType;
 use conclave_etcd_api::kv_client::KvClient;
 use conclave_etcd_api::watch_client::WatchClient;
@@ -29,6 +30,7 @@ use tonic::Streaming;
 use super::Core;
 use super::queue::Queue;
 use super::servers::Link;
+use super::session::fence_of;
 use crate::{BootTime, Kind, Loss, LossSignal, Name};
 
 /// How long a mirror is kept after its last use.
@@ -188,7 +190,7 @@ impl Mirror {
             };
             last = last.max(it.mod_revision);
             if event.r#type() == EventType::Delete {
-                state.lose(&it.key);
+                state.lose(&it.key, it.mod_revision);
             } else {
                 state.queue.put(&core.keys, &self.name, it);
             }
@@ -207,13 +209,17 @@ impl Mirror {
 }
 
 impl State {
-    /// A key is gone.
-    fn lose(&mut self, key: &[u8]) {
+    /// A key is gone since that revision. One of the same name that was created after is not.
+    fn lose(&mut self, key: &[u8], since: i64) {
         self.queue.delete(key);
-        if let Some(waiting) = self.waiting.remove(key) {
+        if self.waiting.get(key).is_some_and(|it| it.created < since)
+            && let Some(waiting) = self.waiting.remove(key)
+        {
             let _ = waiting.tell.send(Turn::Gone);
         }
-        if let Some(held) = self.held.remove(key) {
+        if self.held.get(key).is_some_and(|it| it.created < since)
+            && let Some(held) = self.held.remove(key)
+        {
             held.loss.raise(Loss::Forced);
         }
     }
@@ -224,7 +230,7 @@ impl State {
         let is_gone =
             |(key, it): &(&Vec<u8>, &Watched)| it.created <= revision && !self.queue.contains(key);
         let gone: Vec<_> = self.held.iter().filter(is_gone).map(|(key, _)| key.clone()).collect();
-        gone.iter().for_each(|key| self.lose(key));
+        gone.iter().for_each(|key| self.lose(key, i64::MAX));
     }
 
     /// Tells those whose turn it is, and those who are not there any more.
@@ -232,13 +238,16 @@ impl State {
         let Some(revision) = self.revision.filter(|_| !self.waiting.is_empty()) else { return };
         for kind in [Kind::Lock, Kind::Election] {
             let granted = self.queue.granted(kind);
-            let ours = granted.filter(|(_, entry)| self.waiting.contains_key(&entry.key));
+            let is_waiting = |fence: Fence, key: &Vec<u8>| {
+                // A stranger's key is in both queues, but nobody waits here with that. And a key
+                // that is used again may be known here by its past alone.
+                let waiting = self.waiting.get(key).filter(|it| it.kind == kind);
+                waiting.is_some_and(|it| fence_of(it.created) == fence)
+            };
+            let ours = granted.filter(|(fence, entry)| is_waiting(*fence, &entry.key));
             let ours: Vec<_> = ours.map(|(_, entry)| entry.key.clone()).collect();
             for key in ours {
-                // A stranger's key is in both queues, but nobody waits here with that.
-                if self.waiting.get(&key).is_some_and(|waiting| waiting.kind == kind)
-                    && let Some(waiting) = self.waiting.remove(&key)
-                {
+                if let Some(waiting) = self.waiting.remove(&key) {
                     let _ = waiting.tell.send(Turn::Granted);
                 }
             }
@@ -247,7 +256,7 @@ impl State {
             |(key, it): &(&Vec<u8>, &Waiting)| it.created <= revision && !self.queue.contains(key);
         let gone: Vec<_> =
             self.waiting.iter().filter(is_gone).map(|(key, _)| key.clone()).collect();
-        gone.iter().for_each(|key| self.lose(key));
+        gone.iter().for_each(|key| self.lose(key, i64::MAX));
     }
 }
 
@@ -348,4 +357,55 @@ fn retire(core: &Core, mirror: &Mirror) -> bool {
         mirrors.remove(&mirror.name);
     }
     is_unused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etcd::keys::Keys;
+
+    /// What is known of lock `x`: one key, created in that revision, and all up to another.
+    fn state(created: i64, revision: i64) -> State {
+        let mut state = State { revision: Some(revision), ..State::default() };
+        let it = KeyValue { key: KEY.to_vec(), create_revision: created, ..KeyValue::default() };
+        state.queue.put(&Keys::new(""), &Name::new("x").unwrap(), &it);
+        state
+    }
+
+    fn wait(state: &mut State, created: i64) -> oneshot::Receiver<Turn> {
+        let (tell, turn) = oneshot::channel();
+        state.waiting.insert(KEY.to_vec(), Waiting { kind: Kind::Lock, created, tell });
+        state.settle();
+        turn
+    }
+
+    const KEY: &[u8] = b"x/1-1";
+
+    #[test]
+    fn a_key_that_is_used_again_is_not_taken_for_what_it_was() {
+        // Created in 5, deleted in 7 and created again in 8; what is known ends before that.
+        let mut state = state(5, 6);
+        let mut turn = wait(&mut state, 8);
+        assert!(turn.try_recv().is_err(), "the first of the queue is another");
+        state.lose(KEY, 7);
+        assert!(turn.try_recv().is_err(), "it was another that is gone");
+        state.lose(KEY, 9);
+        assert_eq!(turn.try_recv(), Ok(Turn::Gone));
+    }
+
+    #[test]
+    fn the_end_of_what_was_held_before_is_no_loss() {
+        let mut state = state(5, 6);
+        let loss = LossSignal::default();
+        state.held.insert(KEY.to_vec(), Watched { created: 8, loss: loss.clone() });
+        state.lose(KEY, 7);
+        assert!(loss.get().is_none());
+        state.lose(KEY, 9);
+        assert!(loss.get().is_some());
+    }
+
+    #[test]
+    fn whose_turn_it_is_hears_it() {
+        assert_eq!(wait(&mut state(5, 6), 5).try_recv(), Ok(Turn::Granted));
+    }
 }

@@ -21,6 +21,7 @@
 //! application does, renewals go out.
 
 mod acquire;
+mod connection;
 mod hold;
 mod keys;
 mod mirror;
@@ -29,11 +30,12 @@ mod queue;
 mod servers;
 mod session;
 mod timer;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use conclave_etcd_api::kv_client::KvClient;
@@ -90,8 +92,10 @@ pub struct Core {
     runtime: Handle,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     mirrors: Mutex<BTreeMap<Name, Arc<Mirror>>>,
-    /// The number of the last request of this engine.
+    /// The largest number that was given to a request of this engine.
     last_number: AtomicU64,
+    /// Numbers of requests of which nothing is left, here or on its way.
+    free_numbers: Mutex<Vec<u64>>,
     /// Everything that needs the session has a share in it.
     business: Arc<()>,
 }
@@ -115,6 +119,7 @@ impl Etcd {
             session: tokio::sync::Mutex::new(None),
             mirrors: Mutex::default(),
             last_number: AtomicU64::new(0),
+            free_numbers: Mutex::default(),
             business: Arc::default(),
             options,
         });
@@ -220,12 +225,23 @@ impl Core {
         Ok(opened)
     }
 
-    /// A key that was never used before.
-    fn next_key(&self, resource: &Resource, lease: i64) -> Vec<u8> {
-        let is_wrong = self.options.has(PlantedBug::SameKey);
-        self.keys.entry(resource, lease, if is_wrong { 0 } else { self.next_number() })
+    /// A number that no request has. Those of the past are used again: the servers keep every key
+    /// that there ever was in their index until they compact it, and whoever reads a queue passes
+    /// all of them.
+    fn take_number(&self) -> u64 {
+        if self.options.has(PlantedBug::SameKey) {
+            return 0;
+        }
+        let free = self.free_numbers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        free.unwrap_or_else(|| self.next_number())
     }
 
+    /// Nothing of the request with that number is left.
+    fn give_number_back(&self, number: u64) {
+        self.free_numbers.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+    }
+
+    /// A number that was never used before.
     fn next_number(&self) -> u64 {
         self.last_number.fetch_add(1, Ordering::Relaxed) + 1
     }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
-
+use super::connection::Endpoint;
+use super::tls::Tls;
 use crate::Error;
 
 /// The shortest and the longest time to live.
@@ -135,42 +135,32 @@ impl EtcdOptions {
             return Err(server("etcd", "a user is named, but no password (ETCDCTL_PASSWORD)"));
         }
         let tls = self.tls()?;
-        let scheme = if tls.is_some() { "https" } else { "http" };
         let one = |address: &String| {
-            let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"));
-            let endpoint = endpoint.map_err(|_| server(address, "this is no address"))?;
-            let endpoint = endpoint
-                .connect_timeout(self.connect_timeout)
-                .tcp_nodelay(true)
-                // It finds dead servers while something is watched and nothing asked. More often,
-                // or with nothing going on at all, is punished by the server.
-                .http2_keep_alive_interval(Duration::from_secs(6))
-                .keep_alive_timeout(Duration::from_secs(4));
-            match &tls {
-                None => Ok(endpoint),
-                Some(tls) => {
-                    let secured = endpoint.tls_config(tls.clone());
-                    secured.map_err(|error| server(address, deepest(&error)))
-                }
-            }
+            let endpoint = Endpoint::new(address, tls.clone());
+            endpoint.ok_or_else(|| server(address, "this is no address"))
         };
         self.endpoints.iter().map(one).collect()
     }
 
-    fn tls(&self) -> Result<Option<ClientTlsConfig>, Error> {
-        let Some(cacert) = &self.cacert else {
-            if self.cert.is_some() || self.key.is_some() {
-                let what =
-                    "a certificate of ours is of use only with that of an authority (cacert)";
+    fn tls(&self) -> Result<Option<Tls>, Error> {
+        let identity = match (&self.cert, &self.key) {
+            (None, None) => None,
+            (Some(cert), Some(key)) => Some((&cert[..], &key[..])),
+            _ => {
+                let what = "a certificate needs its key, and a key its certificate";
                 return Err(server("etcd", what));
             }
-            return Ok(None);
         };
-        let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(cacert));
-        match (&self.cert, &self.key) {
-            (None, None) => Ok(Some(tls)),
-            (Some(cert), Some(key)) => Ok(Some(tls.identity(Identity::from_pem(cert, key)))),
-            _ => Err(server("etcd", "a certificate needs its key, and a key its certificate")),
+        match &self.cacert {
+            None if identity.is_some() => {
+                let what =
+                    "a certificate of ours is of use only with that of an authority (cacert)";
+                Err(server("etcd", what))
+            }
+            None => Ok(None),
+            Some(cacert) => {
+                Tls::new(cacert, identity).map(Some).map_err(|what| server("etcd", what))
+            }
         }
     }
 }

@@ -13,9 +13,9 @@ use conclave_etcd_api::auth_client::AuthClient;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 
+use super::connection::{Connection, Endpoint};
 use super::options::{EtcdOptions, deepest, server};
 use crate::{BootTime, Error};
 
@@ -55,7 +55,7 @@ struct Current {
 pub struct Link {
     /// Each has another one.
     pub number: u64,
-    pub channel: Channel,
+    pub channel: Connection,
     address: String,
     token: Option<MetadataValue<Ascii>>,
 }
@@ -251,7 +251,7 @@ impl Servers {
         NoLink { error: server(&self.addresses.join(", "), what), is_final: false }
     }
 
-    fn take(&self, index: usize, channel: Channel, token: Option<MetadataValue<Ascii>>) -> Link {
+    fn take(&self, index: usize, channel: Connection, token: Option<MetadataValue<Ascii>>) -> Link {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.last_number += 1;
         let (number, address) = (current.last_number, self.addresses[index].clone());
@@ -324,7 +324,7 @@ impl Servers {
 async fn enter(
     endpoint: &Endpoint,
     login: Option<AuthenticateRequest>,
-) -> Result<(Channel, Option<MetadataValue<Ascii>>), Trouble> {
+) -> Result<(Connection, Option<MetadataValue<Ascii>>), Trouble> {
     let channel = endpoint.connect().await.map_err(|error| {
         let cause = deepest(&error);
         Trouble::Passing(match &*cause {

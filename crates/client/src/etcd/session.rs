@@ -123,6 +123,11 @@ impl Session {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
+    fn holds(&self, key: &[u8], fence: Fence) -> bool {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.get(key).is_some_and(|it| it.fence == fence)
+    }
+
     fn held(&self) -> Vec<(Vec<u8>, Held)> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.iter().map(|(key, it)| (key.clone(), it.clone())).collect()
@@ -303,8 +308,7 @@ async fn confirm(
         let Some(response_op::Response::ResponseRange(found)) = &answer.response else { continue };
         let stands = found.kvs.first().is_some_and(|it| fence_of(it.create_revision) == held.fence);
         // Let go of meanwhile is not taken away.
-        if !stands && session.held.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
-        {
+        if !stands && session.holds(key, held.fence) {
             held.loss.raise(Loss::Forced);
         }
     }

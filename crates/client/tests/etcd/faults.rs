@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use conclave_client::{
-    BootTime, Client, Error, Etcd, EtcdOptions, Guard, Loss, PlantedBug, Standing,
+    BootTime, Client, Error, Etcd, EtcdOptions, Guard, Loss, Office, PlantedBug, Standing,
 };
 use conclave_testkit::proxy::{Direction, Proxy};
 use conclave_testkit::servers::{self, EtcdCluster};
 
-use super::{client, lock, options, soon, waiters};
+use super::{client, keys, lock, options, soon, waiters};
 
 const TTL: Duration = Duration::from_secs(3);
 
@@ -55,6 +55,26 @@ async fn a_waiter_is_served_though_the_server_it_watches_dies() {
     let fence = guard.fence();
     soon(guard.release()).await.unwrap();
     assert!(soon(waiting).await.unwrap() > fence);
+}
+
+/// Nothing is asked and nothing renewed, so only the connection itself can tell.
+#[tokio::test]
+async fn who_only_watches_notices_that_its_server_fell_silent() {
+    let Some(binaries) = servers::required() else { return };
+    let cluster = EtcdCluster::start(&binaries, 1);
+    let direct = cluster.endpoints().remove(0);
+    let proxy = Proxy::to(&direct[..]);
+    let options = EtcdOptions::new([proxy.address().to_string(), direct]);
+    let observer = Client::new(Etcd::new(options).unwrap());
+    let mut offices = observer.observe("x").unwrap();
+    assert_eq!(soon(offices.next()).await.unwrap(), Office::Vacant);
+    let next = tokio::spawn(async move { offices.next().await });
+    // The watch stands by then.
+    sleep(Duration::from_millis(500)).await;
+    proxy.freeze(Direction::Both);
+    let leader = soon(client(&cluster).campaign("x", "me")).await.unwrap();
+    let seen = soon(next).await.unwrap().unwrap();
+    assert!(matches!(seen, Office::Elected { fence, .. } if fence == leader.fence()), "{seen:?}");
 }
 
 #[tokio::test]
@@ -293,9 +313,12 @@ async fn a_request_that_comes_late_does_not_bring_back_what_was_let_go() {
     // What was sent first arrives only now.
     proxy.thaw(Direction::ToServer);
     sleep(Duration::from_millis(500)).await;
-    let keys = cluster.etcdctl(["get", "x/", "--prefix", "--keys-only"]).output().unwrap();
-    assert_eq!(String::from_utf8(keys.stdout).unwrap(), "");
-    let marks = cluster.etcdctl(["get", "/conclave/gone/", "--prefix", "--keys-only"]).output();
-    let marks = String::from_utf8(marks.unwrap().stdout).unwrap();
-    assert!(marks.contains("/conclave/gone/x/"), "it was sent twice: {marks}");
+    assert_eq!(keys(&cluster, "x/"), Vec::<String>::new());
+    let marks = keys(&cluster, "/conclave/gone/");
+    assert!(marks[0].starts_with("/conclave/gone/x/"), "it was sent twice: {marks:?}");
+    // What may come a third time must not meet somebody else under the same key.
+    let guard = soon(client.lock("x")).await.unwrap();
+    let next = keys(&cluster, "x/");
+    assert!(!marks[0].ends_with(&next[0]), "{marks:?} {next:?}");
+    soon(guard.release()).await.unwrap();
 }

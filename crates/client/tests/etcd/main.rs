@@ -26,6 +26,13 @@ fn client(cluster: &EtcdCluster) -> Client {
     Client::new(Etcd::new(options(cluster)).unwrap())
 }
 
+/// What is in the store and begins so.
+fn keys(cluster: &EtcdCluster, prefix: &str) -> Vec<String> {
+    let keys = cluster.etcdctl(["get", prefix, "--prefix", "--keys-only"]).output().unwrap();
+    let keys = String::from_utf8(keys.stdout).unwrap();
+    keys.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
 fn lock(name: &str) -> Resource {
     Resource::lock(Name::new(name).unwrap())
 }
@@ -55,6 +62,31 @@ async fn a_lock_is_taken_and_let_go_and_fences_grow() {
     }
     let status = soon(client.inspect(&lock("x"))).await.unwrap();
     assert!(status.is_idle());
+}
+
+/// The servers keep every key that there ever was until they compact their index, and whoever reads
+/// a queue passes all of them.
+#[tokio::test]
+async fn a_lock_that_is_taken_often_needs_no_more_keys_than_it_has_requests_at_once() {
+    let Some(binaries) = servers::required() else { return };
+    let cluster = EtcdCluster::start(&binaries, 1);
+    let client = client(&cluster);
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..5 {
+        let guard = soon(client.lock("x")).await.unwrap();
+        assert!(soon(client.try_lock("x")).await.unwrap_err().is_not_acquired());
+        let waiting = tokio::spawn({
+            let client = client.clone();
+            async move { client.lock("x").await }
+        });
+        waiters(&client, "x", 1).await;
+        let keys = keys(&cluster, "x/");
+        assert_eq!(keys.len(), 2, "{keys:?}");
+        seen.extend(keys);
+        soon(guard.release()).await.unwrap();
+        soon(soon(waiting).await.unwrap().unwrap().release()).await.unwrap();
+    }
+    assert_eq!(seen.len(), 2, "{seen:?}");
 }
 
 #[tokio::test]
