@@ -6,6 +6,7 @@
 mod algorithms;
 mod check;
 mod interrupt;
+mod memory;
 mod progress;
 mod run;
 mod spelling;

@@ -54,6 +54,9 @@ struct Appointment<C, T> {
 }
 
 impl<C, T> Agenda<C, T> {
+    /// How much memory one thing to come takes.
+    pub const ITEM_BYTES: usize = size_of::<Appointment<C, T>>();
+
     pub fn new() -> Self {
         Self {
             heap: BinaryHeap::new(),

@@ -49,6 +49,9 @@ struct Scheduled<T> {
 }
 
 impl<T> Calendar<T> {
+    /// How much memory one thing to come takes, with its key on its day.
+    pub const ITEM_BYTES: usize = size_of::<Scheduled<T>>() + size_of::<Key>();
+
     /// For things that mostly lie less than `horizon` ahead.
     pub fn new(horizon: Time) -> Self {
         let day = (horizon.0 / (DAYS as u64 / 2)).max(1);

@@ -247,7 +247,7 @@ impl FaultPlan {
         moments.chain(ends).max().unwrap_or_default()
     }
 
-    /// Every fault of the plan, as it is written. Drifts are conditions, not faults that fire.
+    /// Every fault of the plan, as it is written; but for drifts, which are there all the time.
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.named().map(|(label, _)| label).collect();
         labels.extend((!self.loss.is_zero()).then(|| format!("loss {}", self.loss)));

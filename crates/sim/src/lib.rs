@@ -50,7 +50,7 @@ pub use network::Network;
 pub use replay::{Clocks, Replay, ReplayError, replay};
 pub use seed::Stream;
 pub use setup::{FiredFault, Limits, Outcome, Recording, Setup, Show};
-pub use simulation::{InFlight, Simulation};
+pub use simulation::{InFlight, Load, Simulation, bytes_per_message, bytes_per_timer};
 pub use wire::ChannelOrder;
 pub use workload::{Application, Desk, MutexApplication, ScriptedRequest, Workload};
 pub use world::simulate;

@@ -125,6 +125,7 @@ pub struct FiredFault {
     /// As it is written: `crash 3@40ms`.
     pub label: String,
     /// Crashes, returns and pauses: whether it happened. Partitions, loss and duplication: how many
-    /// messages it hit.
+    /// messages it hit. Drifts: how many timers ran out by that clock, or how often it was
+    /// read.
     pub count: u64,
 }

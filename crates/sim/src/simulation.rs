@@ -2,13 +2,16 @@
 
 use alloc::vec::Vec;
 
-use conclave_core::{Protocol, Seat, View};
+use conclave_core::{CommandOf, Protocol, Seat, View};
 use conclave_observe::trace::{PendingTimer, Record};
 use conclave_observe::{Ending, Observed, Time};
 
-use crate::wire::{TimedWire, Wire};
+use crate::agenda::Agenda;
+use crate::calendar::Calendar;
+use crate::timers::Timers;
+use crate::wire::{Flight, TimedWire, Wire};
 use crate::world::World;
-use crate::{Act, Application, Intervention, Letter, Outcome, Setup};
+use crate::{Act, Application, Intervention, Letter, Network, Outcome, Setup};
 
 /// A run under way: whoever holds it decides when the next event happens, and may intervene before.
 /// It is recorded. Taken to its end without interventions, it is the run that
@@ -28,6 +31,29 @@ pub struct InFlight {
     pub from: Seat,
     /// To whom.
     pub to: Seat,
+}
+
+/// What of a run takes the more memory the more take part, beside the states of the processes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    /// How many messages are on their way.
+    pub messages: usize,
+    /// How many timers are set.
+    pub timers: usize,
+}
+
+/// How much memory a run on that network takes for one message on its way, beside what the message
+/// itself keeps elsewhere.
+pub fn bytes_per_message<P: Protocol>(network: Network) -> usize {
+    match network {
+        Network::Unit => size_of::<Flight<P::Message>>(),
+        _ => Calendar::<Flight<P::Message>>::ITEM_BYTES,
+    }
+}
+
+/// How much memory a run takes for one timer that is set.
+pub fn bytes_per_timer<P: Protocol>() -> usize {
+    Timers::<P::Timer>::SLOT_BYTES + Agenda::<CommandOf<P>, P::Timer>::ITEM_BYTES
 }
 
 impl<'a, P, A> Simulation<'a, P, A>
@@ -92,6 +118,16 @@ where
             .into_iter()
             .map(|it| InFlight { message: Letter::of(it.id, view), from: it.from, to: it.to })
             .collect()
+    }
+
+    /// How much there is of what takes memory, beside the states of the processes.
+    pub fn load(&self) -> Load {
+        Load { messages: self.world.wire().len(), timers: self.world.timers_set() }
+    }
+
+    /// What is said in the messages on their way, in the order of their arrival.
+    pub fn messages(&self) -> Vec<&P::Message> {
+        self.world.wire().flights().into_iter().map(|flight| &flight.message).collect()
     }
 
     /// Who takes part.

@@ -50,6 +50,14 @@ pub enum Becomes {
 }
 
 impl<T: Copy + Ord> Timers<T> {
+    /// How much memory one timer takes here.
+    pub const SLOT_BYTES: usize = size_of::<Slot<T>>();
+
+    /// How many are set, or were and still have their entry.
+    pub fn len(&self) -> usize {
+        self.by_seat.iter().map(Vec::len).sum()
+    }
+
     pub fn new(members: usize) -> Self {
         Self { by_seat: (0..members).map(|_| Vec::new()).collect(), settings: 0 }
     }

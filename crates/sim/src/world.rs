@@ -79,6 +79,8 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     stored: Vec<Option<P::Stored>>,
     /// By seat: how fast its clock runs.
     rates: Vec<Rate>,
+    /// By seat: how many timers ran out by its clock; empty if all clocks are right.
+    run_out: Vec<u64>,
     /// Where the time of a timer is drawn from, if it has a range.
     timer_stream: Stream,
     timers: Timers<P::Timer>,
@@ -248,6 +250,11 @@ where
         self.around.timers.pending(seat).map(pending).collect()
     }
 
+    /// How many timers are set.
+    pub(crate) fn timers_set(&self) -> usize {
+        self.around.timers.len()
+    }
+
     /// Lets the next thing happen; says how the run ended if nothing more is to come of it.
     #[inline]
     pub(crate) fn step(&mut self) -> Option<Ending> {
@@ -397,6 +404,9 @@ where
 
     fn run_out(&mut self, seat: Seat, timer: P::Timer) {
         self.around.timers.unset(seat, timer);
+        if let Some(count) = self.around.run_out.get_mut(seat.index()) {
+            *count += 1;
+        }
         let name = || Some(format!("{timer:?}"));
         self.around.witness.event_with(seat, What::TimerFired, name);
         self.take(seat, Input::Timer(timer));
@@ -553,9 +563,18 @@ where
         let someone_waits = self.around.witness.judge.waiting() > 0;
         let diagnosis = (is_stuck && someone_waits).then(|| self.diagnose()).flatten();
         let around = self.around;
+        let report = around.witness.judge.finish(ending);
+        let mut faults = around.faults.told(around.setup.faults, around.setup.interventions);
+        for drift in &around.setup.faults.drifts {
+            let seat = around.setup.view.seat(drift.process).map_or(0, Seat::index);
+            // Whoever reads its clock does so before all that it takes in.
+            let read = if P::READS_CLOCK { report.bandwidth.handled()[seat] } else { 0 };
+            let count = around.run_out[seat] + read;
+            faults.push(crate::FiredFault { label: format!("drift {drift}"), count });
+        }
         Outcome {
-            report: around.witness.judge.finish(ending),
-            faults: around.faults.told(around.setup.faults, around.setup.interventions),
+            report,
+            faults,
             diagnosis,
             records: around.witness.records,
             starts: around.witness.starts,
@@ -601,6 +620,7 @@ where
             own: VecDeque::new(),
             stored: vec![None; members],
             rates: setup.faults.rates(setup.view),
+            run_out: if setup.faults.drifts.is_empty() { Vec::new() } else { vec![0; members] },
             timer_stream: Stream::new(setup.seed, "timers"),
             timers: Timers::new(members),
             numbers: MessageNumbers::new(members),

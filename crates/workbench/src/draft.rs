@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_algorithms::catalogue::{self, Entry, SeatingError, Setting as Timer};
+use conclave_algorithms::catalogue::{self, Entry, SeatingError};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
@@ -42,8 +42,6 @@ pub struct Draft {
     scenario: Option<Scenario>,
 }
 
-/// So many can beat to each other: their beats take about a gigabyte.
-const BEATERS_MAX: usize = 2_000;
 /// Majorities of more would take all memory: N^2/2 names.
 const MAJORITY_MAX: u32 = 20_000;
 
@@ -113,10 +111,6 @@ impl Draft {
 
     /// Whether it can be run, and everybody who is named takes part.
     fn check(&self, plan: &Plan, scenario: &Scenario) -> Result<(), DraftError> {
-        let n = plan.clients.len();
-        if plan.entry.settings.contains(&Timer::Beat) && n > BEATERS_MAX {
-            return Err(DraftError::TooManyBeats { name: plan.entry.name, n, max: BEATERS_MAX });
-        }
         check_voters(plan.construction, &plan.clients)?;
         self.check_callers(plan)?;
         if plan.clients.seat(ProcessId(u32::MAX)).is_some() {

@@ -12,6 +12,7 @@
 //! | [`draft`] | what was said of a run, and the plan that follows from it |
 //! | [`notation`] | how times, networks, workloads and faults are written |
 //! | [`scenario`] | who takes part, who asks when and what goes wrong, in one text |
+//! | [`need`] | how much memory a run needs, before it begins |
 //! | [`stepping`] | a run taken one event at a time, by whoever watches it |
 //! | [`account`] | what is told of a run: figures in words, and the same for programs |
 //! | [`sentence`] | what came of a run, in one sentence |
@@ -33,6 +34,7 @@ pub mod experiment;
 pub mod explain;
 pub mod family;
 pub mod figure;
+pub mod need;
 pub mod notation;
 pub mod plan;
 pub mod recorded;

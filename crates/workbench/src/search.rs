@@ -24,6 +24,7 @@ use conclave_observe::{Observed, Time};
 use conclave_sim::Network;
 
 use crate::family::{self, Playable};
+use crate::need::MEMORY_MAX;
 use crate::plan::Plan;
 use crate::setting::NamesSettings;
 
@@ -124,7 +125,7 @@ fn refused(name: &str, why: Refusal) -> String {
 }
 
 /// The memory and the states that a search may take unless it is told otherwise.
-pub const BUDGET: Budget = Budget { states: 1 << 31, bytes: 8 << 30 };
+pub const BUDGET: Budget = Budget { states: 1 << 31, bytes: MEMORY_MAX };
 
 impl SearchPlan {
     /// With the usual bounds: what an algorithm that needs synchrony needs, the others do without.

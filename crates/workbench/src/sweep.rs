@@ -15,6 +15,7 @@ use conclave_core::{Phase, ProcessId, View};
 use conclave_observe::Time;
 use conclave_sim::{Crash, Limits, Network, Stream};
 
+use crate::need::NeedError;
 use crate::plan::Plan;
 use crate::setting::NamesSettings;
 
@@ -167,6 +168,19 @@ impl Sweep {
         Ok(())
     }
 
+    /// Whether its runs fit into so many bytes; if not, one line says why.
+    pub fn check_memory(&self, limit: u64) -> Result<(), NeedError> {
+        for &network in &self.networks {
+            let mut tunings = self.tunings(network);
+            // What it is set to changes nothing about what a detector keeps.
+            tunings.dedup_by_key(|tuning| tuning.detector());
+            for tuning in tunings {
+                self.plan(network, tuning, 0)?.check_memory(limit)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What is tried in that network, each detector's tunings in their order.
     pub fn tunings(&self, network: Network) -> Vec<Tuning> {
         let typical = network.typical();
@@ -206,7 +220,6 @@ impl Sweep {
     }
 
     fn point(&self, network: Network, tuning: Tuning) -> Result<Point, SeatingError> {
-        let entry = catalogue::find(tuning.detector())?;
         let mut point = Point {
             network,
             tuning,
@@ -220,15 +233,7 @@ impl Sweep {
         };
         let (mut detected, mut total) = (0, 0.0);
         for run in 0..self.runs {
-            let mut plan = Plan::new(entry, View::dense(1, self.n));
-            let crash = self.crash(run);
-            plan.network = network;
-            plan.timing = tuning.timing(self.beat);
-            plan.faults.crashes = vec![crash];
-            plan.until = self.until;
-            plan.limits.patience = Limits::NONE.patience;
-            plan.seed = self.seed.wrapping_add(u64::from(run));
-            let report = plan.run(&mut |_| {})?.outcome.report;
+            let report = self.plan(network, tuning, run)?.run(&mut |_| {})?.outcome.report;
             let Some(detection) = report.detection() else { continue };
             let times = &detection.time_to_detect();
             detected += times.count();
@@ -239,10 +244,22 @@ impl Sweep {
             point.deaths += u64::from(self.n) - 1;
             point.beats += report.bandwidth.in_phase(Phase::Upkeep);
             let survivors = f64::from(self.n - 1) * seconds(self.until);
-            point.up += survivors + seconds(crash.at);
+            point.up += survivors + seconds(self.crash(run).at);
         }
         point.mean = (detected > 0).then(|| total / detected as f64);
         Ok(point)
+    }
+
+    fn plan(&self, network: Network, tuning: Tuning, run: u32) -> Result<Plan, SeatingError> {
+        let entry = catalogue::find(tuning.detector())?;
+        let mut plan = Plan::new(entry, View::dense(1, self.n));
+        plan.network = network;
+        plan.timing = tuning.timing(self.beat);
+        plan.faults.crashes = vec![self.crash(run)];
+        plan.until = self.until;
+        plan.limits.patience = Limits::NONE.patience;
+        plan.seed = self.seed.wrapping_add(u64::from(run));
+        Ok(plan)
     }
 
     /// Who crashes in that run, and when: in its second quarter, so that detectors have learnt

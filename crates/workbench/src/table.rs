@@ -7,10 +7,13 @@ use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{Document, ELECTIONS, Entry, MUTEXES, SeatingError};
 use conclave_algorithms::quorum::Construction;
+use conclave_core::View;
 use serde_json::{Value, json};
 
 use crate::experiment;
 use crate::figure::Figure;
+use crate::need::NeedError;
+use crate::plan::Plan;
 use crate::setting::access::{Many, One};
 use crate::setting::{NamesSettings, Settable, Setting, SettingError, Shape, members};
 use crate::unit::number;
@@ -89,6 +92,17 @@ impl TablePlan {
     /// How many experiments it takes.
     pub fn experiments(&self) -> u64 {
         (self.kind.entries.len() * self.sizes.len()) as u64
+    }
+
+    /// Whether its experiments fit into so many bytes; if not, one line says why.
+    pub fn check_memory(&self, limit: u64) -> Result<(), NeedError> {
+        let construction = self.construction.unwrap_or(Construction::Grid);
+        let most = self.sizes.iter().copied().max().unwrap_or(1);
+        for &entry in self.kind.entries {
+            let plan = Plan::new(entry, View::dense(1, most));
+            Plan { construction, ..plan }.check_memory(limit)?;
+        }
+        Ok(())
     }
 
     /// Measures all of it; `progress` is told how many experiments are done.

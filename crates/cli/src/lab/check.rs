@@ -125,7 +125,7 @@ fn plan_of(args: &CheckArgs) -> anyhow::Result<SearchPlan> {
 fn spend(plan: &mut SearchPlan, args: &CheckArgs) {
     plan.options.is_exact = args.exact;
     plan.options.threads = threads(args);
-    plan.options.budget.bytes = args.max_memory;
+    plan.options.budget.bytes = args.memory.limit();
 }
 
 /// On how many threads: one for each core, unless it is said otherwise.

@@ -27,6 +27,7 @@ pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let plan = plan_of(args)?;
     check_files(args)?;
+    plan.check_memory(args.memory.limit()).map_err(refused)?;
     let (total, unit) = (profile(plan.entry).work)(&plan);
     let progress = Progress::new(total, unit);
     let done = plan.run(&mut |entries| progress.set(entries))?;

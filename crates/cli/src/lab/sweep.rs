@@ -19,6 +19,7 @@ use crate::output;
 pub fn execute(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let sweep = args.settings.plan()?;
     sweep.check().map_err(refused)?;
+    sweep.check_memory(args.memory.limit()).map_err(refused)?;
     // Better to be told before a long sweep than after it.
     if let Some(path) = &args.svg {
         output::check_writable(path)?;

@@ -18,6 +18,7 @@ use crate::output;
 pub fn execute(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let plan = args.settings.plan()?;
     plan.check().map_err(refused)?;
+    plan.check_memory(args.memory.limit()).map_err(refused)?;
     let TablePlan { kind: TableKind { explanation, .. }, sizes, .. } = &plan;
     let progress = Progress::new(plan.experiments(), "experiments");
     let measured = plan.measure(&mut |done| progress.set(done))?;

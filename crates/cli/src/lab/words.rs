@@ -13,6 +13,7 @@ use conclave_workbench::table::TablePlan;
 mod check;
 mod settings;
 
+use super::memory::MemoryArgs;
 pub use check::{CheckArgs, Unfair};
 pub use settings::{CheckSettings, RunSettings, Said, SettingsOf};
 
@@ -106,6 +107,9 @@ pub struct RunArgs {
     /// What decides the run
     #[command(flatten)]
     pub settings: RunSettings,
+    /// How much memory it may take
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     /// Print the run event by event, with the rule that fired
     #[arg(help_heading = "Output", long, conflicts_with = "json")]
     pub explain: bool,
@@ -147,6 +151,9 @@ pub struct TableArgs {
     /// What is measured
     #[command(flatten)]
     pub settings: SettingsOf<TablePlan>,
+    /// How much memory it may take
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub format: Format,
@@ -161,6 +168,9 @@ pub struct SweepArgs {
     /// What is measured
     #[command(flatten)]
     pub settings: SettingsOf<Sweep>,
+    /// How much memory it may take
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     /// Plot it
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

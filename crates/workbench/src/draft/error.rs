@@ -43,19 +43,6 @@ pub enum DraftError {
     /// What goes wrong cannot go wrong like that.
     #[error(transparent)]
     Faults(#[from] FaultError),
-    /// Their beats do not fit into memory.
-    #[error(
-        "{name} of {n} processes sends N(N-1) beats at a time, which take gigabytes of memory; \
-         choose at most {max}"
-    )]
-    TooManyBeats {
-        /// The algorithm.
-        name: &'static str,
-        /// Of how many.
-        n: usize,
-        /// The most.
-        max: usize,
-    },
     /// Their voting sets do not fit into memory.
     #[error("majorities of {n} processes do not fit; choose at most {max}, or grid")]
     TooManyVoters {

@@ -9,7 +9,7 @@ use conclave_core::ProcessId;
 use conclave_workbench::search::{TICK, draft};
 use conclave_workbench::setting::{self, SettingError};
 
-use super::{CheckSettings, Format};
+use super::{CheckSettings, Format, MemoryArgs};
 
 /// `conclave check`
 #[derive(Debug, Args)]
@@ -97,9 +97,9 @@ pub struct CheckArgs {
     /// Give up after that many states
     #[arg(help_heading = "Search", long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_states: Option<u64>,
-    /// Give up when the search takes that much memory, e.g. 500MiB or 8GiB
-    #[arg(help_heading = "Search", long, value_name = "SIZE", default_value = "8GiB", value_parser = size)]
-    pub max_memory: u64,
+    /// How much memory it may take
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     /// Give up after that time, e.g. 30s or 10m
     #[arg(help_heading = "Search", long, value_name = "TIME", default_value = "10m", value_parser = crate::service::words::duration)]
     pub max_time: Duration,
@@ -161,16 +161,4 @@ fn time(text: &str) -> Result<TimeModel, String> {
         Some(bound) => Ok(TimeModel::Sync { bound, tick: TICK }),
         None => Err("time is `async`, or `sync:D` with 1 to 1000 ticks, e.g. sync:1".into()),
     }
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let wrong = || "a size is a number with MiB or GiB, e.g. 500MiB or 8GiB".to_owned();
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "GiB" | "G" => 30,
-        "MiB" | "M" => 20,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = digits.trim().parse().map_err(|_| wrong())?;
-    number.checked_mul(1 << unit).filter(|&bytes| bytes > 0).ok_or_else(wrong)
 }
