@@ -123,6 +123,10 @@ pub fn draw(
 ) -> anyhow::Result<()> {
     let Some(path) = &args.svg else { return Ok(()) };
     let (from, to) = (args.svg_from, args.svg_to);
+    let end = trace.records.last().map(|record| record.event.at).unwrap_or_default();
+    if let Some(from) = from.filter(|&from| from > end) {
+        bail!("--svg-from {from}ms is after the end of the run; choose at most {end}ms");
+    }
     let title = Some(format!(
         "{}, {}, network {}, seed {}",
         trace.header.algorithm,

@@ -314,3 +314,29 @@ fn whoever_waits_in_all_of_a_loop_that_closes_is_starved() {
     let reason = conclave_workbench::sentence::reason(&done);
     assert!(reason.contains("waits for ever") && reason.contains("never serves it"), "{reason}");
 }
+
+/// A mutant's run is refused where the mutant does something else than the algorithm, and what is
+/// said of that are two different things.
+#[test]
+fn the_gallery_is_refused_for_what_its_mutants_do() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let (mut taken, mut refused) = (0, 0);
+    for file in files.filter(|path| path.extension().is_some_and(|it| it == "jsonl")) {
+        let name = file.display();
+        let trace = json::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let Err(error) = again(&trace) else {
+            taken += 1;
+            continue;
+        };
+        refused += 1;
+        let said = error.to_string();
+        assert!(!said.contains("one more copy"), "{name}: {said}");
+        if let Some((told, done)) =
+            said.split_once("the trace says that ").unzip().1.and_then(|it| it.split_once("; but "))
+        {
+            assert!(!done.starts_with(told), "{name}: {said}");
+        }
+    }
+    assert!(taken >= 5 && refused >= 10, "{taken} and {refused}");
+}

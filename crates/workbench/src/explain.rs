@@ -47,6 +47,11 @@ impl Widths {
             lines.push(self.line("", "", "FROM HERE AGAIN AND AGAIN"));
             *subject = None;
         }
+        if let Some(line) = self.missed(trace, index) {
+            *subject = None;
+            lines.push(line);
+            return lines;
+        }
         if let Some(said) = consequence(trace, record) {
             // What is done before anything happened is done at the start.
             if subject.is_none_or(|it| it != seat) && is_deed(record) {
@@ -65,6 +70,36 @@ impl Widths {
         };
         lines.push(self.line(&at, &id, &with_rules(text, &record.rules.join("; it "))));
         lines
+    }
+
+    /// The line of a message that is lost where and when it would have arrived. One that is lost as
+    /// it is sent is told with its sending.
+    fn missed(self, trace: &Trace, index: usize) -> Option<String> {
+        let record = &trace.records[index];
+        let What::Lost { message, to, cause } = record.event.what else { return None };
+        let before = &trace.records[..index];
+        let is_sending =
+            |it: &Record| matches!(it.event.what, What::Sent { message: id, .. } if id == message);
+        if before.last().is_some_and(is_sending) {
+            return None;
+        }
+        let sending = before.iter().rev().find(|it| is_sending(it));
+        let text = sending.and_then(|it| it.text.as_deref()).unwrap_or("a message");
+        let said = format!(
+            "misses {text} from {}, which is lost: {}",
+            trace.id(record.event.seat),
+            why(cause)
+        );
+        Some(self.line(&record.event.at.to_string(), &trace.id(to).to_string(), &said))
+    }
+}
+
+/// Why a message is lost.
+fn why(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::Network => "the network loses it",
+        LossCause::Partition => "a partition is in the way",
+        LossCause::ReceiverDown => "its receiver is down",
     }
 }
 
@@ -101,18 +136,8 @@ fn consequence(trace: &Trace, record: &Record) -> Option<String> {
         What::Told(said) => {
             Some((said.word.step)(&said, record.event.seat, &|seat| trace.id(seat)))
         }
-        What::Lost { to, cause, message } => {
-            let why = match cause {
-                LossCause::Network => "the network loses it",
-                LossCause::Partition => "a partition is in the way",
-                LossCause::ReceiverDown => "its receiver is down",
-            };
-            Some(format!(
-                "message {} from {} to {} is lost: {why}",
-                message.count(),
-                trace.id(record.event.seat),
-                trace.id(to)
-            ))
+        What::Lost { to, cause, .. } => {
+            Some(format!("that is lost on its way to {}: {}", trace.id(to), why(cause)))
         }
         What::Duplicated { to, .. } => {
             Some(format!("the network will deliver that twice to {}", trace.id(to)))

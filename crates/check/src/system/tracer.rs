@@ -319,6 +319,10 @@ where
             let mut whom: Vec<Seat> =
                 process.waits_for().into_iter().filter_map(|id| setup.view.seat(id)).collect();
             whom.dedup();
+            // Who waits for its own vote as well does not have it because of somebody else.
+            if whom.iter().any(|&it| it != node.seat) {
+                whom.retain(|&it| it != node.seat);
+            }
             if setup.vocabulary.is_contended && !setup.client.waits(&node.client) {
                 continue;
             }

@@ -292,13 +292,16 @@ impl Maekawa {
 
     /// It cannot win yet: whoever inquired gets its vote back.
     fn on_fail(&mut self, voter: Seat, out: &mut Effects<Self>) {
-        out.rule("knows that it cannot win yet, and yields to all who inquired");
         let Role::Wanted(campaign) = &mut self.role else { return };
         if campaign.votes.contains(voter) {
             // Overtaken by that voter's own vote, where channels are not FIFO: it is past.
-            return;
+            return out.rule("has that vote by now");
         }
         campaign.failed.insert(voter);
+        out.rule(match campaign.inquirers.is_empty() {
+            true => "knows that it cannot win yet; nobody has asked for a vote back",
+            false => "knows that it cannot win yet, and yields to all who inquired",
+        });
         let inquirers: Vec<Seat> = campaign.inquirers.iter().collect();
         campaign.inquirers.clear();
         for inquirer in inquirers {
@@ -348,13 +351,18 @@ impl Maekawa {
             out.send(theirs.process, Message::Fail);
             return;
         }
-        out.rule("has voted for a worse request: it queues this one, and asks for the vote back");
         // Sanders' correction: whoever was the best so far, and was not told to fail because it was
         // better than the candidate, is the best no longer.
         if let Some(overtaken) = best.filter(|best| *best < candidate) {
+            out.rule(
+                "queues this one and tells the best so far, which it beats, to fail (Sanders)",
+            );
             out.send(overtaken.process, Message::Fail);
         }
         if !self.ballot.has_inquired {
+            out.rule(
+                "has voted for a worse request: it queues this one, and asks for the vote back",
+            );
             self.ballot.has_inquired = true;
             out.send(candidate.process, Message::Inquire);
         }
