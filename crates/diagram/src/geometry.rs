@@ -139,6 +139,16 @@ impl Point {
         }
     }
 
+    /// Where, from left to right, the straight line from here to there is at `y`.
+    pub fn x_at(self, there: Self, y: Px) -> Px {
+        let rise = i128::from(there.y.0 - self.y.0);
+        if rise == 0 {
+            return self.x;
+        }
+        let run = i128::from(there.x.0 - self.x.0) * i128::from(y.0 - self.y.0) / rise;
+        self.x + Px(i64::try_from(run).unwrap_or(0))
+    }
+
     /// Where the straight line from here to there is at `x`.
     pub fn on_way(self, there: Self, x: Px) -> Self {
         let run = i128::from(there.x.0 - self.x.0);

@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::{KindIndex, Seat};
-use conclave_observe::trace::Trace;
+use conclave_observe::trace::{Trace, brief};
 use conclave_observe::{BarSort, LockName, LossCause, MarkSort, MessageId, Said, Side, Time};
 
 use crate::Options;
@@ -113,7 +113,7 @@ impl BarKind {
 
     /// What stands on it, if anything does.
     pub(crate) fn label(&self) -> Option<String> {
-        let number = self.is_numbered().then(|| format!("#{}", self.number));
+        let number = self.is_numbered().then(|| brief::fence(self.number));
         match (self.lock.0, number) {
             (0, number) => number,
             (lock, Some(number)) => Some(format!("lock {lock} {number}")),

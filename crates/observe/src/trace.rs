@@ -1,5 +1,6 @@
 //! What happened, event by event: the one trace that every runner writes and every tool reads.
 
+pub mod brief;
 #[cfg(feature = "json")]
 pub mod json;
 

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_core::Seat;
-use conclave_observe::trace::{Record, Trace};
+use conclave_observe::trace::{Record, Trace, brief};
 use conclave_observe::{Ending, LossCause, Part, Side, Time, What};
 
 /// Every step, line by line: when, who, what happened to it, which rule fired, and what it sent.
@@ -84,7 +84,7 @@ impl Widths {
             return None;
         }
         let sending = before.iter().rev().find(|it| is_sending(it));
-        let text = sending.and_then(|it| it.text.as_deref()).unwrap_or("a message");
+        let text = sending.map_or_else(|| "a message".into(), said);
         let said = format!(
             "misses {text} from {}, which is lost: {}",
             trace.id(record.event.seat),
@@ -92,6 +92,11 @@ impl Widths {
         );
         Some(self.line(&record.event.at.to_string(), &trace.id(to).to_string(), &said))
     }
+}
+
+/// What the message of a record says.
+fn said(record: &Record) -> String {
+    record.text.as_deref().map_or_else(|| "a message".into(), brief::plain)
 }
 
 /// Why a message is lost.
@@ -127,7 +132,7 @@ fn is_deed(record: &Record) -> bool {
 
 /// What a step did.
 fn consequence(trace: &Trace, record: &Record) -> Option<String> {
-    let text = record.text.as_deref().unwrap_or("a message");
+    let text = said(record);
     let itself = |seat: Seat| {
         if seat == record.event.seat { "itself".into() } else { trace.id(seat).to_string() }
     };
@@ -148,7 +153,7 @@ fn consequence(trace: &Trace, record: &Record) -> Option<String> {
 
 /// What happened to a process.
 fn cause(trace: &Trace, record: &Record) -> String {
-    let text = record.text.as_deref().unwrap_or("a message");
+    let text = said(record);
     match record.event.what {
         What::Asked(said) => (said.word.step)(&said, record.event.seat, &|seat| trace.id(seat)),
         What::Received { from, .. } if from == record.event.seat => {

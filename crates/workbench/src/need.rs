@@ -29,7 +29,7 @@ pub const MEMORY_MAX: u64 = 8 << 30;
 const FEW: usize = 256;
 const MUCH: u64 = 1 << 29;
 /// What the judge and the simulator keep of each process, in tables by seat.
-const TABLES_PER_PROCESS: f64 = 1_024.0;
+const TABLES_PER_PROCESS: f64 = 512.0;
 /// Containers grow ahead of what is in them; the queue of messages to a power of two.
 const SLACK: f64 = 1.25;
 const SLACK_OF_QUEUE: f64 = 2.0;

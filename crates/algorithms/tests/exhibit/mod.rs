@@ -154,7 +154,9 @@ impl Exhibit {
 
     fn drawing(&self) -> Options {
         let caption = format!("{}: {}", self.mutant, words(self.flaw));
-        Options { caption: vec![caption, self.bounds_in_words()], ..Options::default() }
+        let title = format!("{}, but {}", self.entry.name, self.mutant);
+        let caption = vec![caption, self.bounds_in_words()];
+        Options { title: Some(title), caption, ..Options::default() }
     }
 
     /// Its line in the table.

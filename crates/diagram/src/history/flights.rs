@@ -29,6 +29,8 @@ pub(crate) struct Flight {
     pub text: Option<String>,
     /// When it would have arrived, or did.
     pub arrival: Time,
+    /// Whether the trace says so, or it is but likely.
+    pub is_told: bool,
 }
 
 impl Flight {
@@ -45,6 +47,7 @@ impl Flight {
         match self.fate {
             Fate::Received { at } => Some(at),
             Fate::Lost { cause: LossCause::ReceiverDown } => Some(self.arrival),
+            Fate::Lost { .. } if self.is_told => Some(self.arrival),
             Fate::Lost { .. } => {
                 let way = u128::from((self.arrival - self.sent).0) * u128::from(self.lost_after());
                 Some(self.sent + Time(u64::try_from(way / 100).unwrap_or(u64::MAX)))
@@ -101,6 +104,7 @@ impl Flights {
                     is_background: false,
                     text: record.text.clone(),
                     arrival: Time::ZERO,
+                    is_told: false,
                 });
             }
             What::Duplicated { message, .. } => self.duplicate(message),
@@ -134,6 +138,7 @@ impl Flights {
             is_background: false,
             text,
             arrival: Time::ZERO,
+            is_told: false,
         });
     }
 
@@ -154,8 +159,8 @@ impl Flights {
         is_token: impl Fn(KindIndex) -> bool,
     ) -> Vec<Flight> {
         for flight in &mut self.all {
-            let is_told = flight.arrival > flight.sent;
-            if !is_told && !matches!(flight.fate, Fate::Received { .. }) {
+            flight.is_told = flight.arrival > flight.sent;
+            if !flight.is_told && !matches!(flight.fate, Fate::Received { .. }) {
                 flight.arrival = flight.sent + delay;
             }
         }

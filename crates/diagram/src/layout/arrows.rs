@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 
 use conclave_core::{KindIndex, Seat};
 use conclave_observe::LossCause;
-use conclave_observe::trace::Trace;
+use conclave_observe::trace::{Trace, brief};
 
 use super::frame::Frame;
 use crate::geometry::{Direction, Point, Px, Room, px};
-use crate::history::{Flight, History};
+use crate::history::{Cut, Flight, History, is_within};
 use crate::placer::Placer;
 use crate::scene::{Arrow, Fate, Label, LabelRole};
 use crate::{style, text};
@@ -52,9 +52,18 @@ fn arrow(trace: &Trace, flight: &Flight, history: &History, frame: &Frame) -> Op
     };
     let receiver = Point::new(arrival, frame.y(flight.to)?);
     let end = match flight.fate {
-        Fate::Lost { cause: LossCause::Network | LossCause::Partition } => {
-            sender.towards(receiver, flight.lost_after().into())
+        Fate::Lost { cause: LossCause::Partition } => {
+            let cut = cut_between(flight, history, frame);
+            cut.map_or_else(
+                || lost_on_way(flight, sender, receiver),
+                |cut| match flight.is_told {
+                    // It came as far as the cut, and would have arrived then.
+                    true => Point::new(receiver.x, cut),
+                    false => Point::new(sender.x_at(receiver, cut), cut),
+                },
+            )
         }
+        Fate::Lost { cause: LossCause::Network } => lost_on_way(flight, sender, receiver),
         _ => receiver,
     };
     let (enters, leaves) = (sender.x < frame.left, end.x > frame.right);
@@ -74,6 +83,34 @@ fn arrow(trace: &Trace, flight: &Flight, history: &History, frame: &Frame) -> Op
         leaves,
         bow: Px::ZERO,
     })
+}
+
+fn lost_on_way(flight: &Flight, sender: Point, receiver: Point) -> Point {
+    sender.towards(receiver, flight.lost_after().into())
+}
+
+/// How far down the partition that loses a message is drawn: where the side of its receiver begins.
+fn cut_between(flight: &Flight, history: &History, frame: &Frame) -> Option<Px> {
+    let at = if flight.is_told { flight.arrival } else { flight.sent };
+    let lasts = |cut: &&Cut| is_within(cut.from, cut.to, (at, at));
+    let side = |partition: u16, seat: Seat| {
+        let mut cuts = history.cuts.iter().filter(lasts);
+        cuts.find(|cut| (cut.partition, cut.seat) == (partition, seat)).map(|cut| cut.side)
+    };
+    let partition = history.cuts.iter().filter(lasts).map(|cut| cut.partition).find(|&it| {
+        let sides = (side(it, flight.from), side(it, flight.to));
+        matches!(sides, (Some(from), Some(to)) if from != to)
+    })?;
+    let own = side(partition, flight.to);
+    let (from, to) = (frame.rows.of(flight.from)?, frame.rows.of(flight.to)?);
+    let is_own = |row: &usize| {
+        frame.rows.seats().get(*row).is_some_and(|&seat| side(partition, seat) == own)
+    };
+    // From the receiver on, back to the first who is not on its side.
+    match from < to {
+        true => (from..to).rev().find(|row| !is_own(row)).map(|row| frame.row_top(row + 1)),
+        false => (to + 1..=from).find(|row| !is_own(row)).map(|row| frame.row_top(row)),
+    }
 }
 
 /// The name of a kind; a number, if the header does not name it.
@@ -119,9 +156,10 @@ pub(super) fn label(trace: &Trace, arrows: &[Arrow], placer: &mut Placer) {
     let foreground = arrows.iter().enumerate().filter(|(_, arrow)| !arrow.is_background);
     for (index, arrow) in foreground {
         let copy = if arrow.is_copy { "copy: " } else { "" };
-        let full = format!("{copy}{}", arrow.text);
+        let full = format!("{copy}{}", brief::plain(&arrow.text));
+        let values = format!("{copy}{}", brief::brief(&arrow.text));
         let short = if arrow.is_copy { "copy".into() } else { kind_name(trace, arrow.kind) };
-        let texts = [full, short];
+        let texts = [full, values, short];
         let fitting = texts.iter().filter(|text| text.chars().count() <= LETTERS_MOST);
         for words in fitting {
             if placer.put_best(places(arrow, index, words)) {

@@ -3,10 +3,10 @@
 use conclave_diagram::Options;
 use conclave_diagram::geometry::Px;
 use conclave_diagram::scene::{MarkKind, Scene};
-use conclave_observe::{Side, What};
+use conclave_observe::{LossCause, Side, What};
 
 use crate::gallery;
-use crate::run::{REQUESTED, Run, seat, time};
+use crate::run::{REQUEST, REQUESTED, Run, seat, time};
 
 fn strokes(scene: &Scene, process: usize) -> Vec<(Px, Px, bool)> {
     let strokes = scene.lifelines[process - 1].strokes.iter();
@@ -81,6 +81,26 @@ fn a_partition_is_a_band_over_those_it_names_and_a_wall_between_its_sides() {
     let [wall] = &scene.walls[..] else { panic!("one wall") };
     assert_eq!((wall.left.x, wall.left.y, wall.right), (left, scene.bands[2].area.top, right));
     assert!(scene.labels.iter().any(|label| label.text == "partition: p1 p2 | p3 p4"));
+}
+
+#[test]
+fn what_a_partition_loses_ends_at_the_cut_and_at_the_time_that_is_told() {
+    let mut run = Run::new("central", 4);
+    run.partition(&[1, 2], &[3, 4], 100, 400).event(500, 1, REQUESTED);
+    let late = run.sent(REQUEST, (1, 50), 4, "Request(1)");
+    run.lost(late, (1, 150), 4, LossCause::Partition);
+    for (at, from, to) in [(150, 4, 1), (250, 2, 3), (300, 1, 3)] {
+        let message = run.sent(REQUEST, (from, at), to, "Request(1)");
+        run.lost(message, (from, at), to, LossCause::Partition);
+    }
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let wall = scene.walls[0].left.y;
+    assert_eq!(scene.arrows.len(), 4);
+    for arrow in &scene.arrows {
+        assert_eq!(arrow.head.y, wall, "{arrow:?}");
+    }
+    let [told, now, ..] = &scene.arrows[..] else { panic!("four") };
+    assert_eq!(told.head.x, now.tail.x);
 }
 
 #[test]
