@@ -22,6 +22,8 @@ pub struct FaultsUnderWay {
     pub fired: Vec<u64>,
     /// By intervention: whether it changed anything.
     pub intervened: Vec<bool>,
+    /// By seat: how many timers ran out by its clock; empty if all clocks are right.
+    run_out: Vec<u64>,
     /// Whether any message could be lost or doubled, so that the usual run need not look further.
     pub touch_messages: bool,
     pub has_duplicates: bool,
@@ -108,6 +110,7 @@ impl FaultsUnderWay {
             cuts: Vec::new(),
             fired: vec![0; plan.labels().len()],
             intervened: vec![false; interventions],
+            run_out: if plan.drifts.is_empty() { Vec::new() } else { vec![0; view.len()] },
             touch_messages: !plan.partitions.is_empty()
                 || !plan.loss.is_zero()
                 || !plan.duplicate.is_zero(),
@@ -116,8 +119,22 @@ impl FaultsUnderWay {
         (times, planned)
     }
 
-    /// How often each of them did something.
-    pub fn told(&self, plan: &FaultPlan, interventions: &[Intervention]) -> Vec<FiredFault> {
+    /// A timer ran out by the clock of that process.
+    pub fn count_timer(&mut self, seat: Seat) {
+        if let Some(count) = self.run_out.get_mut(seat.index()) {
+            *count += 1;
+        }
+    }
+
+    /// How often each of them did something. A drift did with every timer that ran out by that
+    /// clock, and each time that it was `read`, by seat.
+    pub fn told(
+        &self,
+        plan: &FaultPlan,
+        interventions: &[Intervention],
+        view: &View,
+        read: &[u64],
+    ) -> Vec<FiredFault> {
         let faults = plan.labels().into_iter().zip(&self.fired);
         let faults = faults.map(|(label, &count)| FiredFault { label, count });
         let interventions = interventions.iter().zip(&self.intervened);
@@ -125,7 +142,12 @@ impl FaultsUnderWay {
             label: format!("intervene {intervention}"),
             count: u64::from(has_changed),
         });
-        faults.chain(interventions).collect()
+        let drifts = plan.drifts.iter().map(|drift| {
+            let of = |counts: &[u64]| Some(*counts.get(view.seat(drift.process)?.index())?);
+            let count = of(&self.run_out).unwrap_or(0) + of(read).unwrap_or(0);
+            FiredFault { label: format!("drift {drift}"), count }
+        });
+        faults.chain(interventions).chain(drifts).collect()
     }
 
     /// The label under which it is dead from the start, if it is.

@@ -79,8 +79,6 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     stored: Vec<Option<P::Stored>>,
     /// By seat: how fast its clock runs.
     rates: Vec<Rate>,
-    /// By seat: how many timers ran out by its clock; empty if all clocks are right.
-    run_out: Vec<u64>,
     /// Where the time of a timer is drawn from, if it has a range.
     timer_stream: Stream,
     timers: Timers<P::Timer>,
@@ -404,9 +402,7 @@ where
 
     fn run_out(&mut self, seat: Seat, timer: P::Timer) {
         self.around.timers.unset(seat, timer);
-        if let Some(count) = self.around.run_out.get_mut(seat.index()) {
-            *count += 1;
-        }
+        self.around.faults.count_timer(seat);
         let name = || Some(format!("{timer:?}"));
         self.around.witness.event_with(seat, What::TimerFired, name);
         self.take(seat, Input::Timer(timer));
@@ -564,17 +560,12 @@ where
         let diagnosis = (is_stuck && someone_waits).then(|| self.diagnose()).flatten();
         let around = self.around;
         let report = around.witness.judge.finish(ending);
-        let mut faults = around.faults.told(around.setup.faults, around.setup.interventions);
-        for drift in &around.setup.faults.drifts {
-            let seat = around.setup.view.seat(drift.process).map_or(0, Seat::index);
-            // Whoever reads its clock does so before all that it takes in.
-            let read = if P::READS_CLOCK { report.bandwidth.handled()[seat] } else { 0 };
-            let count = around.run_out[seat] + read;
-            faults.push(crate::FiredFault { label: format!("drift {drift}"), count });
-        }
+        let setup = around.setup;
+        // Whoever reads its clock does so before all that it takes in.
+        let read: &[u64] = if P::READS_CLOCK { report.bandwidth.handled() } else { &[] };
         Outcome {
+            faults: around.faults.told(setup.faults, setup.interventions, setup.view, read),
             report,
-            faults,
             diagnosis,
             records: around.witness.records,
             starts: around.witness.starts,
@@ -620,7 +611,6 @@ where
             own: VecDeque::new(),
             stored: vec![None; members],
             rates: setup.faults.rates(setup.view),
-            run_out: if setup.faults.drifts.is_empty() { Vec::new() } else { vec![0; members] },
             timer_stream: Stream::new(setup.seed, "timers"),
             timers: Timers::new(members),
             numbers: MessageNumbers::new(members),
