@@ -43,7 +43,7 @@ use crate::{BoxedWorker, Fingerprint, Model};
 pub use client::{Ask, Calls, Entering, Enters, Listens, Users};
 pub use flaw::{Flaw, Premise};
 pub use setup::{Bounds, Channels, Faults, Setup, TimeModel};
-pub use step::{Deed, MEMBERS_MAX};
+pub use step::{Deed, SEARCHED_MEMBERS_MAX};
 pub use symmetry::{Asymmetry, INTERCHANGEABLE_MAX};
 pub use tracer::Told;
 
@@ -64,10 +64,10 @@ where
     ///
     /// # Panics
     ///
-    /// If there are more than [`MEMBERS_MAX`] members, or they read their clocks: there is none.
+    /// If there are more than [`SEARCHED_MEMBERS_MAX`] members, or they read their clocks: there is none.
     pub fn new(setup: &'a Setup<'a, P, C>) -> Self {
         assert!(!P::READS_CLOCK, "a search has no clock to show to its processes");
-        assert!(setup.view.len() <= MEMBERS_MAX, "a search of so many would not end");
+        assert!(setup.view.len() <= SEARCHED_MEMBERS_MAX, "a search of so many would not end");
         Self {
             setup,
             frame: Frame::of(setup),

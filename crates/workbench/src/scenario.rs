@@ -34,6 +34,7 @@ use conclave_observe::Time;
 use conclave_sim::{ChannelOrder, FaultPlan, Network, Probability, ScriptedRequest};
 
 use crate::notation::{Notation, parse_time};
+use crate::setting::MEMBERS_MAX;
 
 /// A run written down. What it does not say is said by settings.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -70,9 +71,6 @@ pub enum ParseScenarioError {
         reason: String,
     },
 }
-
-/// The most processes that a scenario may name: enough for any run, and not all memory.
-const MEMBERS_MAX: u32 = 1_000_000;
 
 impl Scenario {
     /// The first process that is named and takes no part in `view`, with what it is named for.

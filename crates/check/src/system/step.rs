@@ -54,7 +54,7 @@ pub enum Deed {
 }
 
 /// The most members that a system can have.
-pub const MEMBERS_MAX: usize = 31;
+pub const SEARCHED_MEMBERS_MAX: usize = 31;
 
 impl Deed {
     /// Whether it must be done if it stays possible: nobody has to ask, no fault has to happen.

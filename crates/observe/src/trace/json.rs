@@ -81,7 +81,7 @@ pub use self::error::TraceError;
 /// The version of the format that is written, and the only one that can be read.
 pub const VERSION: u64 = 2;
 /// The most members that a trace may have.
-pub const MEMBERS_MAX: usize = 1_000_000;
+pub const TRACE_MEMBERS_MAX: usize = 1_000_000;
 /// The most kinds of messages that a trace may have: as many as a kind's index can tell apart.
 pub const KINDS_MAX: usize = 256;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use conclave_check::system::{MEMBERS_MAX, TimeModel};
+use conclave_check::system::{SEARCHED_MEMBERS_MAX, TimeModel};
 use conclave_core::ProcessId;
 use conclave_workbench::search::{TICK, draft};
 use conclave_workbench::setting::{self, SettingError};
@@ -146,7 +146,7 @@ impl From<Unfair> for draft::Unfair {
 
 /// One place is for a coordinator.
 const FEW: u32 = 30;
-const _: () = assert!((FEW as usize) < MEMBERS_MAX);
+const _: () = assert!((FEW as usize) < SEARCHED_MEMBERS_MAX);
 
 fn few(text: &str) -> Result<u32, SettingError> {
     setting::members(text, 1, FEW)

@@ -7,7 +7,7 @@ use core::fmt;
 use conclave_core::ProcessId;
 use thiserror::Error;
 
-use super::{KINDS_MAX, MEMBERS_MAX, VERSION};
+use super::{KINDS_MAX, TRACE_MEMBERS_MAX, VERSION};
 use crate::{MessageId, Time};
 
 /// Why a text is not a trace. Whoever wrote the text has to mend it; nothing of it was taken in.
@@ -51,7 +51,7 @@ pub(super) enum LineError {
     #[error("`members` is empty; a trace has at least one member")]
     NoMembers,
     /// Too many take part.
-    #[error("{count} members; at most {MEMBERS_MAX} can be read")]
+    #[error("{count} members; at most {TRACE_MEMBERS_MAX} can be read")]
     TooManyMembers { count: usize },
     /// Some members have a first state, others not.
     #[error("{count} starts for {members} members; each has one, or `null`, or there are none")]

@@ -17,7 +17,7 @@ use super::words::{
     cause_name, cause_of, event_name, events, family_of, fields_of, keeps_of, phase_name, phase_of,
     promises_of, side_name, side_of,
 };
-use super::{KINDS_MAX, MEMBERS_MAX, VERSION};
+use super::{KINDS_MAX, TRACE_MEMBERS_MAX, VERSION};
 use crate::trace::{Header, PendingTimer, Record, Standing, TraceKind};
 use crate::{Event, LockName, MessageId, Said, Time, Vocabulary, What, Word};
 
@@ -352,7 +352,7 @@ pub(super) fn read_header(
 fn read_members(members: &[u32]) -> Result<View, LineError> {
     match members.len() {
         0 => return Err(LineError::NoMembers),
-        count if count > MEMBERS_MAX => return Err(LineError::TooManyMembers { count }),
+        count if count > TRACE_MEMBERS_MAX => return Err(LineError::TooManyMembers { count }),
         _ => {}
     }
     View::new(members.iter().copied().map(ProcessId))
