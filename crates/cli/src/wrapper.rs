@@ -79,7 +79,7 @@ pub use deadline::KILL_MARGIN;
 use deadline::Moments;
 use group::{Group, Members, ending_signal};
 pub use guard::{Dismissed, GUARD_VARIABLE, GUARD_WORD, GuardLock, Standby};
-use guard::{Guard, Patience};
+use guard::{GuardProcess, Patience};
 pub use guard_process::guard_main;
 pub use jeopardy::Jeopardy;
 use loss::Ending;
@@ -227,7 +227,7 @@ pub fn run(mut job: Job<'_>, signals: &mut Signals) -> io::Result<Finished> {
         Some(standby) => standby.engage(job.deadline())?,
         None => {
             let patience = job.on_lost.patience_of_guard(job.kill_after);
-            Guard::start(guard_lock, patience, job.deadline())?
+            GuardProcess::start(guard_lock, patience, job.deadline())?
         }
     };
     if let Some(guard) = guard.id() {
@@ -348,7 +348,7 @@ struct Wrapper<'a> {
 impl Wrapper<'_> {
     /// Returns when the command has ended, and its whole group too after a loss, or if only this
     /// process can keep the lock for what is left of it.
-    fn supervise(&mut self, guard: &mut Guard<'_>) -> io::Result<Ended> {
+    fn supervise(&mut self, guard: &mut GuardProcess<'_>) -> io::Result<Ended> {
         let mut ended = None;
         loop {
             let woken = self.signals.wait(self.next_look(ended.is_some(), guard))?;
@@ -399,7 +399,7 @@ impl Wrapper<'_> {
     }
 
     /// True as soon as one of them says that a child has ended or stopped.
-    fn handle_signals(&mut self, guard: &mut Guard<'_>) -> io::Result<bool> {
+    fn handle_signals(&mut self, guard: &mut GuardProcess<'_>) -> io::Result<bool> {
         while let Some(signal) = self.signals.next()? {
             if signal == Signal::SIGCHLD {
                 return Ok(true);
@@ -409,7 +409,7 @@ impl Wrapper<'_> {
         Ok(false)
     }
 
-    fn next_look(&self, has_ended: bool, guard: &Guard<'_>) -> Duration {
+    fn next_look(&self, has_ended: bool, guard: &GuardProcess<'_>) -> Duration {
         let deadline = self.job.deadline();
         let usual = match deadline {
             _ if has_ended && self.ending.is_some() => MEMBER_CHECK,
@@ -424,7 +424,7 @@ impl Wrapper<'_> {
     }
 
     /// Looks how it stands with the lock, tells the guard, and begins to end the group if it must.
-    fn check_lock(&mut self, guard: &mut Guard<'_>) {
+    fn check_lock(&mut self, guard: &mut GuardProcess<'_>) {
         if self.lost.is_some() {
             return;
         }
@@ -443,7 +443,7 @@ impl Wrapper<'_> {
     }
 
     /// Whether the group has to end before the deadline, or the guard has begun to end it.
-    fn is_too_late(&self, guard: &mut Guard<'_>) -> bool {
+    fn is_too_late(&self, guard: &mut GuardProcess<'_>) -> bool {
         let Some(deadline) = self.job.deadline() else { return false };
         let guard_acts_at = guard.acts_at();
         guard.tell(deadline);
@@ -452,7 +452,7 @@ impl Wrapper<'_> {
         guard_acts_at.is_some_and(|moment| moment <= now) || self.job.moments(deadline).warn <= now
     }
 
-    fn on_signal(&mut self, signal: Signal, guard: &mut Guard<'_>) -> io::Result<()> {
+    fn on_signal(&mut self, signal: Signal, guard: &mut GuardProcess<'_>) -> io::Result<()> {
         match signal {
             // A stopped wrapper would not see the end of patience.
             Signal::SIGTSTP if self.ending.is_none() => {
@@ -474,7 +474,7 @@ impl Wrapper<'_> {
         &mut self,
         signal: Signal,
         whole_group: bool,
-        guard: &mut Guard<'_>,
+        guard: &mut GuardProcess<'_>,
     ) -> io::Result<bool> {
         if let Some(deadline) = self.job.watch.deadline() {
             let left = deadline.left().as_secs();
@@ -507,7 +507,7 @@ impl Wrapper<'_> {
     }
 
     /// Looks whether the command was stopped, and does what a shell would do.
-    fn on_stop(&mut self, guard: &mut Guard<'_>) -> io::Result<()> {
+    fn on_stop(&mut self, guard: &mut GuardProcess<'_>) -> io::Result<()> {
         let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
         let Ok(WaitStatus::Stopped(_, signal)) = waitid(Id::Pid(self.group.id()), flags) else {
             return Ok(());
@@ -570,7 +570,7 @@ impl Wrapper<'_> {
     }
 
     /// Reaps the command and parts with the guard. True if members of the group live on.
-    fn close(&mut self, guard: Guard<'_>) -> (bool, Option<Dismissed>) {
+    fn close(&mut self, guard: GuardProcess<'_>) -> (bool, Option<Dismissed>) {
         let leader = self.group.id();
         while waitid(Id::Pid(leader), WaitPidFlag::WEXITED) == Err(Errno::EINTR) {}
         let stays_held = self.job.leftovers == Leftovers::KeepIt && self.job.lock.is_some();

@@ -8,8 +8,8 @@
 //! this machine that keeps what was synced; 512-byte sectors written whole; a boot id that changes
 //! with every start of the kernel. Not assumed: clocks, or that anybody dies politely.
 //!
-//! What costs what, uncontended: to lock, take the guard, read, see that the last ticket is dead
-//! (unless it was our own), claim the ticket, write, leave the guard, see that the file is in
+//! What costs what, uncontended: to lock, take the latch, read, see that the last ticket is dead
+//! (unless it was our own), claim the ticket, write, let go of the latch, see that the file is in
 //! place: seven system calls. To unlock, one. One sync for every 1,024 grants.
 
 mod acquire;
@@ -34,7 +34,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use self::acquire::acquire;
 use self::directory::{Directory, boot_id};
-use self::enter::{Backoff, enter, in_guard};
+use self::enter::{Backoff, enter, in_latch};
 use self::file::{Critical, Identity, LockFile, Terms, Tickets};
 use self::kernel::Access;
 use self::layout::{Applicant, BootId};
@@ -277,7 +277,7 @@ impl Inner {
         }
     }
 
-    /// Waits a little for somebody to leave the guard.
+    /// Waits a little for somebody to let go of the latch.
     async fn pause(&self, resource: &Resource, backoff: &mut Backoff) -> Result<(), Error> {
         let pause = backoff.pause(resource, &self.directory.file_of(resource))?;
         self.timer.sleep(pause).await
@@ -311,7 +311,7 @@ impl Inner {
         let Some(file) = LockFile::open(&path, resource, Access::Write)? else {
             return Ok(Evicted::default());
         };
-        let (status, tickets) = in_guard(&file, Access::Write, read_status)?;
+        let (status, tickets) = in_latch(&file, Access::Write, read_status)?;
         let holders = tickets.holders.into_iter().zip(status.holders);
         let holders: BTreeMap<u64, _> =
             holders.filter(|(_, it)| !it.revoked && target.is_holder(it)).collect();
@@ -332,7 +332,7 @@ impl Inner {
         // The log names everybody before anything is taken away, so only those it names are meant,
         // not who came since. Holders and waiters look when the log grows, so it grows again after.
         self.directory.audit(&line("forces", &meant))?;
-        let taken = in_guard(&file, Access::Write, |critical| critical.revoke(&meant))?;
+        let taken = in_latch(&file, Access::Write, |critical| critical.revoke(&meant))?;
         let mut evicted = Evicted::default();
         for (ticket, fence) in &taken {
             if let Some(holder) = holders.get(ticket) {
@@ -365,7 +365,7 @@ fn describe(path: &Path, processes: &Processes) -> Result<Status, Error> {
     let Some(file) = LockFile::open(path, &resource, Access::Read)? else {
         return Ok(Status::new(resource));
     };
-    let (mut status, tickets) = in_guard(&file, Access::Read, read_status)?;
+    let (mut status, tickets) = in_latch(&file, Access::Read, read_status)?;
     name_processes(&mut status, &tickets, file.identity(), processes);
     Ok(status)
 }

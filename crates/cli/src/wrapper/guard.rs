@@ -58,7 +58,7 @@ pub(super) struct Patience {
 }
 
 /// The wrapper's side of the guard. When this is dropped, the guard ends the group.
-pub(super) struct Guard<'a> {
+pub(super) struct GuardProcess<'a> {
     lock: Option<GuardLock<'a>>,
     patience: Patience,
     group: Option<Group>,
@@ -72,16 +72,16 @@ pub(super) struct Guard<'a> {
 /// A guard that was started ahead of its lock, while that is asked for, so that the command need
 /// not wait for the start of one more process. It hears of lock and command when there are such;
 /// without them it does nothing. Dropping this ends it.
-pub struct Standby(Option<Guard<'static>>);
+pub struct Standby(Option<GuardProcess<'static>>);
 
 impl Standby {
     /// Starts it. For locks that are kept by no descriptor: it is given none.
     pub(super) fn start(patience: Patience) -> io::Result<Self> {
-        Guard::start(None, patience, None).map(|guard| Self(Some(guard)))
+        GuardProcess::start(None, patience, None).map(|guard| Self(Some(guard)))
     }
 
     /// The guard, which knows the deadline from now on; another one if it has died meanwhile.
-    pub(super) fn engage<'a>(mut self, deadline: Option<BootTime>) -> io::Result<Guard<'a>> {
+    pub(super) fn engage<'a>(mut self, deadline: Option<BootTime>) -> io::Result<GuardProcess<'a>> {
         let mut guard = self.0.take().expect("it is taken only here and by drop");
         guard.notice_death();
         match deadline {
@@ -97,7 +97,7 @@ impl Standby {
 
 impl Drop for Standby {
     fn drop(&mut self) {
-        drop(self.0.take().map(Guard::dismiss));
+        drop(self.0.take().map(GuardProcess::dismiss));
     }
 }
 
@@ -119,7 +119,7 @@ struct Running {
     orders: OwnedFd,
 }
 
-impl<'a> Guard<'a> {
+impl<'a> GuardProcess<'a> {
     /// Starts the guard. It holds `lock` from now on, and waits to hear of a group.
     pub(super) fn start(
         lock: Option<GuardLock<'a>>,

@@ -57,7 +57,7 @@ enum Stage {
 /// What became of one try.
 enum Attempt<T> {
     Done(T),
-    /// The guard is taken: later.
+    /// The latch is taken: later.
     Occupied,
     /// To be tried again by a thread that may block for a sync.
     NeedsSync,

@@ -1,4 +1,4 @@
-//! Into the guard of a lock's file, for as long as it takes to change it.
+//! Takes the latch of a lock's file, for as long as it takes to change it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -10,14 +10,14 @@ use super::processes::Processes;
 use super::timer::Timer;
 use crate::{Error, Patience, Resource};
 
-/// How long to try to enter the guard. It is held for microseconds, or for a sync; longer only by a
+/// How long to try to take the latch. It is held for microseconds, or for a sync; longer only by a
 /// process that was stopped in there.
 const GUARD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often to try before it is time to do something else.
 const TRIES: u32 = 20;
 
-/// Enters the guard unless it is taken for longer than the microseconds that it should be.
+/// Takes the latch unless it is taken for longer than the microseconds that it should be.
 pub fn try_enter(file: &LockFile, access: Access) -> Result<Option<Critical<'_>>, Error> {
     for _ in 0..TRIES {
         if let Some(critical) = file.try_enter(access)? {
@@ -28,7 +28,7 @@ pub fn try_enter(file: &LockFile, access: Access) -> Result<Option<Critical<'_>>
     Ok(None)
 }
 
-/// Does something under the guard of `file`, as soon as nobody else is in there.
+/// Does something under the latch of `file`, as soon as nobody else has it.
 pub async fn enter<T>(
     file: &LockFile,
     timer: &Timer,
@@ -37,7 +37,7 @@ pub async fn enter<T>(
 ) -> Result<T, Error> {
     let mut backoff = Backoff::new();
     loop {
-        // The guard is never kept while we wait for anything: `what` does not.
+        // The latch is never kept while we wait for anything: `what` does not.
         if let Some(mut critical) = try_enter(file, access)? {
             return what(&mut critical);
         }
@@ -47,7 +47,7 @@ pub async fn enter<T>(
 }
 
 /// The same, blocking the thread.
-pub fn in_guard<T>(
+pub fn in_latch<T>(
     file: &LockFile,
     access: Access,
     what: impl FnOnce(&mut Critical<'_>) -> Result<T, Error>,
@@ -90,7 +90,7 @@ impl Deadline {
     }
 }
 
-/// How to wait for the guard.
+/// How to wait for the latch.
 pub struct Backoff {
     pauses: u32,
     limit: Option<Instant>,
@@ -131,6 +131,6 @@ impl Backoff {
 fn stuck(resource: &Resource, path: &Path) -> Error {
     let directory = path.parent().unwrap_or(Path::new("/"));
     let inode = std::fs::symlink_metadata(path).map_or(0, |it| it.ino());
-    let processes = Processes::find(directory).in_guard_of(inode);
+    let processes = Processes::find(directory).in_latch_of(inode);
     Error::Stuck { resource: resource.clone(), processes }
 }

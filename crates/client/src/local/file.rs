@@ -1,4 +1,4 @@
-//! One lock's state file, and what is done to it under its guard.
+//! One lock's state file, and what is done to it under its latch.
 //!
 //! *The kernel's locks are the truth, the file is only order and description.* An entry counts as
 //! long as the kernel says that a byte of its ticket is locked. So a release is one unlock, a death
@@ -22,7 +22,7 @@ use std::time::{Duration, SystemTime};
 use nix::libc;
 
 use super::entries::Entries;
-use super::kernel::{self, Access, Guarded, TicketBytes};
+use super::kernel::{self, Access, Latched, TicketBytes};
 use super::layout::{
     Applicant, BootId, Damage, FENCE_MAX, Header, INITIAL_SIZE, QueueEntry, Record, Summary,
 };
@@ -45,7 +45,7 @@ pub struct LockFile {
     path: PathBuf,
     resource: Resource,
     identity: Identity,
-    /// Whether one of our threads is in the guard.
+    /// Whether one of our threads has the latch.
     is_inside: AtomicBool,
     /// The process that opened it.
     pid: u32,
@@ -55,7 +55,7 @@ pub struct LockFile {
     room: Mutex<Entries>,
 }
 
-/// Keeps other threads out of the guard: the kernel keeps out other open files only.
+/// Keeps other threads from taking the latch: the kernel keeps out other open files only.
 struct Inside<'a>(&'a AtomicBool);
 
 impl<'a> Inside<'a> {
@@ -167,12 +167,12 @@ impl LockFile {
         Ok(again.filter(|it| it.identity == self.identity))
     }
 
-    /// Enters the guard if nobody else is in.
+    /// Takes the latch if nobody else has it.
     pub fn try_enter(&self, access: Access) -> Result<Option<Critical<'_>>, Error> {
         let Some(inside) = Inside::try_enter(&self.is_inside) else { return Ok(None) };
-        let guard = kernel::try_guard(&self.file, access);
-        let guard = guard.map_err(|error| self.io("cannot lock", error))?;
-        guard.map(|guard| Critical::read(self, inside, guard)).transpose()
+        let latch = kernel::try_latch(&self.file, access);
+        let latch = latch.map_err(|error| self.io("cannot lock", error))?;
+        latch.map(|latch| Critical::read(self, inside, latch)).transpose()
     }
 
     /// A forked child shares this open file with its parent, and with it whatever is locked: it may
@@ -209,7 +209,7 @@ impl LockFile {
         told.map_err(|error| self.io("cannot unlock", error))
     }
 
-    /// Whether entry `index` still stands for `ticket`, unrevoked. Read without the guard: an entry
+    /// Whether entry `index` still stands for `ticket`, unrevoked. Read without the latch: an entry
     /// is replaced as a whole.
     pub fn still_stands(&self, index: usize, ticket: u64) -> Result<bool, Error> {
         let mut block = [0; QueueEntry::SIZE];
@@ -286,7 +286,7 @@ pub struct Terms {
     pub boot: BootId,
 }
 
-/// The state, read under the guard. Whoever has it is alone with the file.
+/// The state, read under the latch. Whoever has it is alone with the file.
 pub struct Critical<'a> {
     file: &'a LockFile,
     summary: Summary,
@@ -295,7 +295,7 @@ pub struct Critical<'a> {
     /// Those found to be dead, which the file does not know yet.
     dead: Vec<usize>,
     // Dropped in this order.
-    _guard: Guarded<'a>,
+    _latch: Latched<'a>,
     _inside: Inside<'a>,
 }
 
@@ -310,7 +310,7 @@ impl Drop for Critical<'_> {
 }
 
 impl<'a> Critical<'a> {
-    fn read(file: &'a LockFile, inside: Inside<'a>, guard: Guarded<'a>) -> Result<Self, Error> {
+    fn read(file: &'a LockFile, inside: Inside<'a>, latch: Latched<'a>) -> Result<Self, Error> {
         // The counters and the first entry: all there is, most of the time.
         let mut first = [0; Summary::SIZE + QueueEntry::SIZE];
         let read = file.file.read_exact_at(&mut first, Summary::OFFSET);
@@ -330,7 +330,7 @@ impl<'a> Critical<'a> {
         let read = entries.read(&file.file, count, entry);
         let read = read.map_err(|error| file.io("cannot read", error))?;
         read.map_err(|what| file.damaged(what))?;
-        Ok(Self { file, summary, entries, dead: Vec::new(), _guard: guard, _inside: inside })
+        Ok(Self { file, summary, entries, dead: Vec::new(), _latch: latch, _inside: inside })
     }
 
     /// The entry, if its ticket is alive; otherwise it is forgotten. Asking the kernel takes the
@@ -748,8 +748,8 @@ impl Obstacle {
     }
 }
 
-/// Reads the header, mostly without the guard. So it may be seen half written, for as long as its
-/// writer is not let run: what looks damaged is looked at again under the guard.
+/// Reads the header, mostly without the latch. So it may be seen half written, for as long as its
+/// writer is not let run: what looks damaged is looked at again under the latch.
 fn read_header(file: &File) -> io::Result<Result<Header, Damage>> {
     let mut block = [0; Header::SIZE];
     for _ in 0..1000 {
@@ -757,7 +757,7 @@ fn read_header(file: &File) -> io::Result<Result<Header, Damage>> {
         if Header::decode(&block).is_ok() {
             break;
         }
-        if let Some(_guard) = kernel::try_guard(file, Access::Read)? {
+        if let Some(_latch) = kernel::try_latch(file, Access::Read)? {
             file.read_exact_at(&mut block, 0)?;
             break;
         }

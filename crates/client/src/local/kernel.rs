@@ -50,30 +50,30 @@ pub fn lock_positions(ticket: u64) -> [i64; 3] {
     [0, 1, 2].map(|offset| first_byte(ticket) + offset)
 }
 
-/// The state's guard, held until dropped.
-pub struct Guarded<'a>(&'a File);
+/// The state's latch, held until dropped.
+pub struct Latched<'a>(&'a File);
 
-impl Drop for Guarded<'_> {
+impl Drop for Latched<'_> {
     fn drop(&mut self) {
         // Unlocking what is locked cannot fail but for a closed descriptor.
         let _ = set(self.0, libc::F_UNLCK, GUARD, 1);
     }
 }
 
-/// Takes the guard if nobody has it.
-pub fn try_guard(file: &File, access: Access) -> io::Result<Option<Guarded<'_>>> {
+/// Takes the latch if nobody has it.
+pub fn try_latch(file: &File, access: Access) -> io::Result<Option<Latched<'_>>> {
     let kind = match access {
         Access::Write => libc::F_WRLCK,
         Access::Read => libc::F_RDLCK,
     };
     match set(file, kind, GUARD, 1) {
-        Ok(()) => Ok(Some(Guarded(file))),
+        Ok(()) => Ok(Some(Latched(file))),
         Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// What the guard is taken for.
+/// What the latch is taken for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// The state will be written.

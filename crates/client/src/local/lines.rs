@@ -8,7 +8,7 @@
 //!   front when it leaves. That is soon enough: a waiter that came before us in our own process is
 //!   never passed by us, so while it waits, nothing can be our turn.
 //! - All of a line are kept in the queue by one open file, which locks one byte for each ticket and
-//!   nothing else. It never enters the guard: the kernel does not tell an open file of its own
+//!   nothing else. It never takes the latch: the kernel does not tell an open file of its own
 //!   locks, so the state is looked at through another one, for which all who live are somebody
 //!   else.
 //! - What is held has an open file of its own, so that it can be lent and kept apart. When it is

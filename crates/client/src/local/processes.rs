@@ -48,8 +48,8 @@ impl Processes {
         }
     }
 
-    /// Who is in the guard of that state file.
-    pub fn in_guard_of(&self, inode: u64) -> Vec<Process> {
+    /// Who has the latch of that state file.
+    pub fn in_latch_of(&self, inode: u64) -> Vec<Process> {
         self.0.get(&(inode, GUARD)).cloned().unwrap_or_default()
     }
 

@@ -14,17 +14,17 @@
 //! - otherwise they are all readers, or all have one of n slots and are at most n.
 //!
 //! It holds when somebody is granted, because that is the condition for it: `holders` are *all* who
-//! hold, those with higher tickets too, seen under the guard, in which alone grants are made. And
+//! hold, those with higher tickets too, seen under the latch, in which alone grants are made. And
 //! it goes on to hold, because in between holders only leave. Who is stopped does not come into it:
 //! a wrong guess there costs somebody its turn, never exclusion. A waiter that goes on in the very
-//! moment in which it is passed over enters the guard either before the one behind it, and holds;
+//! moment in which it is passed over takes the latch either before the one behind it, and holds;
 //! or after it, and finds a holder with a higher ticket, for which it waits like for any other.
 //!
 //! # Order
 //!
 //! Of two who wait and are not stopped, the one with the lower ticket is granted first, or both
 //! together. For a < b, b is granted only when a is not among those it must wait for; that is, when
-//! they go together, or a was seen to be stopped under the same guard.
+//! they go together, or a was seen to be stopped under the same latch.
 //!
 //! # Nobody sleeps for ever
 //!
