@@ -98,7 +98,7 @@ struct Player<'a, P: Protocol> {
 }
 
 /// What a step does, in order.
-enum Deed<P: Protocol> {
+enum StepPart<P: Protocol> {
     Says {
         to: Seat,
         message: P::Message,
@@ -122,7 +122,7 @@ struct Notes<'a, P: Protocol> {
     view: &'a View,
     seat: Seat,
     reading: Option<Duration>,
-    deeds: VecDeque<Deed<P>>,
+    parts: VecDeque<StepPart<P>>,
 }
 
 impl<P: Observed> Environment<P> for Notes<'_, P> {
@@ -139,36 +139,36 @@ impl<P: Observed> Environment<P> for Notes<'_, P> {
     }
 
     fn stepped(&mut self, _: &P, rules: Vec<&'static str>) {
-        self.deeds.push_back(Deed::Follows(rules));
+        self.parts.push_back(StepPart::Follows(rules));
     }
 
     fn send(&mut self, to: Seat, message: P::Message, copy: bool) {
-        self.deeds.push_back(Deed::Says { to, message, copy });
+        self.parts.push_back(StepPart::Says { to, message, copy });
     }
 
     fn send_own(&mut self, message: &P::Message, copy: bool) {
-        self.deeds.push_back(Deed::Says { to: self.seat, message: message.clone(), copy });
+        self.parts.push_back(StepPart::Says { to: self.seat, message: message.clone(), copy });
     }
 
     fn take_own(&mut self, message: &P::Message) {
-        self.deeds.push_back(Deed::TakesOwn(message.clone()));
+        self.parts.push_back(StepPart::TakesOwn(message.clone()));
     }
 
     fn notify(&mut self, notice: NoticeOf<P>) {
         let said = P::Family::told(&notice, self.view);
-        self.deeds.extend(said.map(|said| Deed::Tells(What::Told(said))));
+        self.parts.extend(said.map(|said| StepPart::Tells(What::Told(said))));
     }
 
     fn set_timer(&mut self, timer: P::Timer, due: Due) {
-        self.deeds.push_back(Deed::Sets(timer, due));
+        self.parts.push_back(StepPart::Sets(timer, due));
     }
 
     fn cancel_timer(&mut self, timer: P::Timer) {
-        self.deeds.push_back(Deed::Cancels(timer));
+        self.parts.push_back(StepPart::Cancels(timer));
     }
 
     fn persist(&mut self, stored: P::Stored) {
-        self.deeds.push_back(Deed::Keeps(stored));
+        self.parts.push_back(StepPart::Keeps(stored));
     }
 }
 
@@ -212,8 +212,8 @@ where
                 next += 1;
                 continue;
             }
-            let deeds = self.start(Time::ZERO, seat, Arrival::Founding);
-            next = self.follow(None, next, seat, deeds)?;
+            let parts = self.start(Time::ZERO, seat, Arrival::Founding);
+            next = self.follow(None, next, seat, parts)?;
             let told = self.trace.header.starts.get(seat.index()).and_then(Option::as_ref);
             if let Some(state) = told.and_then(|told| self.other_state(seat, told)) {
                 return Err(ReplayError::StartsOtherwise(self.setup.view.at(seat), state));
@@ -223,8 +223,8 @@ where
         for seat in (0..view.len()).map(Seat::at) {
             let told = P::Family::told_at_first(&self.opening(seat), view.at(seat));
             let said = told.and_then(|notice| P::Family::told(&notice, view));
-            let deeds = said.map(|said| Deed::Tells(What::Told(said))).into_iter().collect();
-            next = self.follow(None, next, seat, deeds)?;
+            let parts = said.map(|said| StepPart::Tells(What::Told(said))).into_iter().collect();
+            next = self.follow(None, next, seat, parts)?;
         }
         Ok(next)
     }
@@ -236,7 +236,7 @@ where
         }
         let event = self.trace.records[index].event;
         let (seat, at) = (event.seat, event.at);
-        let deeds = match event.what {
+        let parts = match event.what {
             What::Lost { .. } | What::Duplicated { .. } => {
                 self.fate(index)?;
                 return Ok(index + 1);
@@ -295,7 +295,7 @@ where
             }
         };
         self.steps += 1;
-        let next = self.follow(Some(index), index + 1, seat, deeds)?;
+        let next = self.follow(Some(index), index + 1, seat, parts)?;
         let last = &self.trace.records[next - 1];
         let told = last.after.as_deref().filter(|_| last.event.seat == seat);
         match told.and_then(|told| self.other_state(seat, told)) {
@@ -310,7 +310,7 @@ where
         (state != told.state).then_some(state)
     }
 
-    fn start(&mut self, at: Time, seat: Seat, arrival: Arrival) -> VecDeque<Deed<P>> {
+    fn start(&mut self, at: Time, seat: Seat, arrival: Arrival) -> VecDeque<StepPart<P>> {
         let setup = self.setup;
         let (me, config) = (setup.view.at(seat), &setup.configs[seat.index()]);
         let stored = self.world.stored[seat.index()].clone();
@@ -323,7 +323,7 @@ where
         let mut notes = self.notes(seat, at);
         let process = self.host.start(start, &mut notes);
         self.world.processes[seat.index()] = Some(process);
-        notes.deeds
+        notes.parts
     }
 
     fn opening(&self, seat: Seat) -> OpeningOf<P> {
@@ -333,11 +333,15 @@ where
     fn notes(&self, seat: Seat, at: Time) -> Notes<'a, P> {
         let clock = || Duration::from_nanos(self.rates[seat.index()].clock_at(at));
         let reading = matches!(self.setup.clocks, Clocks::Running(_)).then(clock);
-        Notes { view: self.setup.view, seat, reading, deeds: VecDeque::new() }
+        Notes { view: self.setup.view, seat, reading, parts: VecDeque::new() }
     }
 
     /// The one place where a process takes an input.
-    fn input(&mut self, index: usize, input: Input<P>) -> Result<VecDeque<Deed<P>>, ReplayError> {
+    fn input(
+        &mut self,
+        index: usize,
+        input: Input<P>,
+    ) -> Result<VecDeque<StepPart<P>>, ReplayError> {
         let event = self.trace.records[index].event;
         self.no_deadline_is_missed(index, &input)?;
         let mut notes = self.notes(event.seat, event.at);
@@ -345,7 +349,7 @@ where
             return Err(self.differ(index, "it is down"));
         };
         self.host.take(process, input, &mut notes);
-        Ok(notes.deeds)
+        Ok(notes.parts)
     }
 
     /// Where times mean something, a deadline that is due comes before any other input.
@@ -369,32 +373,32 @@ where
         mut cause: Option<usize>,
         mut next: usize,
         seat: Seat,
-        deeds: VecDeque<Deed<P>>,
+        parts: VecDeque<StepPart<P>>,
     ) -> Result<usize, ReplayError> {
         let at = |index: usize| self.trace.records.get(index).map(|record| record.event.at);
         let now = cause.and_then(at).unwrap_or(Time::ZERO);
-        for deed in deeds {
+        for deed in parts {
             match deed {
-                Deed::Follows(rules) => {
+                StepPart::Follows(rules) => {
                     if let Some(index) = cause {
                         let rules = rules.into_iter().map(Cow::Borrowed).collect();
                         self.records[index].rules = rules;
                     }
                     continue;
                 }
-                Deed::Sets(timer, due) => {
+                StepPart::Sets(timer, due) => {
                     self.set_timer(now, seat, timer, due);
                     continue;
                 }
-                Deed::Cancels(timer) => {
+                StepPart::Cancels(timer) => {
                     self.world.unset_timer(seat, timer);
                     continue;
                 }
-                Deed::Keeps(stored) => {
+                StepPart::Keeps(stored) => {
                     self.world.stored[seat.index()] = Some(stored);
                     continue;
                 }
-                Deed::Says { .. } | Deed::TakesOwn(_) | Deed::Tells(_) => {}
+                StepPart::Says { .. } | StepPart::TakesOwn(_) | StepPart::Tells(_) => {}
             }
             while self.is_fate(next) {
                 if self.trace.header.repeats_from == Some(next as u64) {
@@ -405,7 +409,7 @@ where
             }
             // A run that was stopped by its judge may end before that is taken in.
             // One without an end goes on, so it cannot.
-            if matches!(deed, Deed::TakesOwn(_)) && next == self.trace.records.len() {
+            if matches!(deed, StepPart::TakesOwn(_)) && next == self.trace.records.len() {
                 return match self.trace.endless() {
                     None => Ok(next),
                     Some(_) => {
@@ -420,7 +424,7 @@ where
             if self.trace.header.repeats_from == Some(next as u64) {
                 return Err(self.differ(next, "that is in the middle of a step"));
             }
-            if matches!(deed, Deed::TakesOwn(_)) {
+            if matches!(deed, StepPart::TakesOwn(_)) {
                 cause = Some(next);
             }
             self.keep(deed, seat, next)?;
@@ -441,20 +445,20 @@ where
     }
 
     /// Whether the record tells of that deed.
-    fn is_told(&self, deed: &Deed<P>, seat: Seat, index: usize) -> bool {
+    fn is_told(&self, deed: &StepPart<P>, seat: Seat, index: usize) -> bool {
         let Some(Record { event, text, .. }) = self.trace.records.get(index) else { return false };
         event.seat == seat
             && match (deed, event.what) {
-                (&Deed::Tells(told), what) => told == what,
+                (&StepPart::Tells(told), what) => told == what,
                 (
-                    Deed::Says { to, message, copy },
+                    StepPart::Says { to, message, copy },
                     What::Sent { to: there, kind, copy: one, .. },
                 ) => {
                     (*to, *copy) == (there, one)
                         && self.is_of_kind(message, kind)
                         && text.as_ref().is_none_or(|text| *text == format!("{message:?}"))
                 }
-                (Deed::TakesOwn(message), What::Received { message: id, from, kind }) => {
+                (StepPart::TakesOwn(message), What::Received { message: id, from, kind }) => {
                     from == seat
                         && self.world.own[seat.index()].front() == Some(&id)
                         && self.is_of_kind(message, kind)
@@ -469,16 +473,16 @@ where
         named.is_some_and(|named| named.name == P::Message::KINDS[usize::from(message.kind())].name)
     }
 
-    fn keep(&mut self, deed: Deed<P>, seat: Seat, index: usize) -> Result<(), ReplayError> {
+    fn keep(&mut self, deed: StepPart<P>, seat: Seat, index: usize) -> Result<(), ReplayError> {
         match (deed, self.trace.records[index].event.what) {
-            (Deed::Says { to, message, .. }, What::Sent { message: id, .. }) => {
+            (StepPart::Says { to, message, .. }, What::Sent { message: id, .. }) => {
                 self.records[index].text = Some(format!("{message:?}"));
                 self.contents.insert(index, self.world.messages.len());
                 if !self.world.send(id, seat, to, message) {
                     return Err(self.differ(index, "a message of that number is on its way"));
                 }
             }
-            (Deed::TakesOwn(message), _) => {
+            (StepPart::TakesOwn(message), _) => {
                 self.steps += 1;
                 self.world.own[seat.index()].pop_front();
                 self.records[index].text = Some(format!("{message:?}"));
@@ -504,7 +508,7 @@ where
         if known { Ok(()) } else { Err(self.differ(index, "no such message is on its way")) }
     }
 
-    fn receive(&mut self, index: usize) -> Result<VecDeque<Deed<P>>, ReplayError> {
+    fn receive(&mut self, index: usize) -> Result<VecDeque<StepPart<P>>, ReplayError> {
         let event = self.trace.records[index].event;
         let What::Received { message: id, from, .. } = event.what else {
             return Ok(VecDeque::new());
@@ -520,7 +524,7 @@ where
         index: usize,
         from: Seat,
         message: P::Message,
-    ) -> Result<VecDeque<Deed<P>>, ReplayError> {
+    ) -> Result<VecDeque<StepPart<P>>, ReplayError> {
         let (record, said) = (&self.trace.records[index], format!("{message:?}"));
         let is_same = record.text.as_ref().is_none_or(|text| *text == said);
         let is_of_kind = |kind| self.is_of_kind(&message, kind);
@@ -535,7 +539,7 @@ where
 
     /// A timer runs out: the one that the record names, or else the first to be due of those that
     /// would have the process do what the trace goes on to say.
-    fn time_out(&mut self, index: usize) -> Result<VecDeque<Deed<P>>, ReplayError> {
+    fn time_out(&mut self, index: usize) -> Result<VecDeque<StepPart<P>>, ReplayError> {
         let record = &self.trace.records[index];
         let seat = record.event.seat;
         let timers = self.world.timers_of(seat);
@@ -550,9 +554,9 @@ where
             return Err(self.differ(index, &format!("of its timers are set and would fit: {set}")));
         };
         self.records[index].text = Some(format!("{timer:?}"));
-        let deeds = self.input(index, Input::Timer(timer))?;
+        let parts = self.input(index, Input::Timer(timer))?;
         self.world.unset_timer(seat, timer);
-        Ok(deeds)
+        Ok(parts)
     }
 
     /// Whether the trace goes on as if that timer had run out.
@@ -564,13 +568,14 @@ where
         let mut notes = self.notes(event.seat, event.at);
         Host::new().take(&mut process, Input::Timer(timer), &mut notes);
         let mut rest = (index + 1..self.trace.records.len()).filter(|&next| !self.is_fate(next));
-        let is_seen = |deed: &Deed<P>| matches!(deed, Deed::Says { .. } | Deed::Tells(_));
+        let is_seen =
+            |deed: &StepPart<P>| matches!(deed, StepPart::Says { .. } | StepPart::Tells(_));
         // What it says to itself has no number yet by which it could be told.
-        let is_own = |deed: &Deed<P>| matches!(deed, Deed::TakesOwn(_));
-        let deeds = notes.deeds.into_iter().take_while(|deed| !is_own(deed));
-        let mut deeds = deeds.filter(is_seen);
-        let is_told = |deed: Deed<P>, next| self.is_told(&deed, event.seat, next);
-        deeds.all(|deed| rest.next().is_some_and(|next| is_told(deed, next)))
+        let is_own = |deed: &StepPart<P>| matches!(deed, StepPart::TakesOwn(_));
+        let parts = notes.parts.into_iter().take_while(|deed| !is_own(deed));
+        let mut parts = parts.filter(is_seen);
+        let is_told = |deed: StepPart<P>, next| self.is_told(&deed, event.seat, next);
+        parts.all(|deed| rest.next().is_some_and(|next| is_told(deed, next)))
             && rest.next().is_none_or(|next| !difference::is_deed(&self.trace.records[next]))
     }
 
@@ -622,16 +627,19 @@ where
     }
 
     /// The step goes on otherwise.
-    fn differ_by(&self, index: usize, seat: Seat, does: &Deed<P>) -> ReplayError {
+    fn differ_by(&self, index: usize, seat: Seat, does: &StepPart<P>) -> ReplayError {
         let view = self.setup.view;
         let does = match does {
-            Deed::Says { to, message, copy } => {
+            StepPart::Says { to, message, copy } => {
                 let copy = if *copy { ", as one more copy" } else { "" };
                 format!("sends {message:?} to {}{copy}", view.at(*to))
             }
-            Deed::TakesOwn(message) => format!("takes in {message:?}, which it said to itself"),
-            Deed::Tells(what) => deed(*what, seat, None, view),
-            Deed::Follows(_) | Deed::Sets(..) | Deed::Cancels(_) | Deed::Keeps(_) => String::new(),
+            StepPart::TakesOwn(message) => format!("takes in {message:?}, which it said to itself"),
+            StepPart::Tells(what) => deed(*what, seat, None, view),
+            StepPart::Follows(_)
+            | StepPart::Sets(..)
+            | StepPart::Cancels(_)
+            | StepPart::Keeps(_) => String::new(),
         };
         Differ { view, trace: self.trace }.by(index, view.at(seat), &does)
     }
