@@ -21,7 +21,7 @@ pub struct Options {
     pub budget: Budget,
     /// Whether to keep the states themselves, so that no two are mistaken for one.
     pub is_exact: bool,
-    /// Whether everybody who waits must be served at last.
+    /// Whether everybody who waits must eventually be served.
     pub liveness: bool,
     /// What must be done if it stays possible.
     pub fairness: Fairness,
@@ -67,9 +67,9 @@ pub struct Finding {
     /// How often what a proof rests on was seen, as far as the search went.
     pub premises: Vec<(Premise, u64)>,
     /// Whether every state was looked at, is as promised, and what that rests on was seen. It can
-    /// be so although a budget ended the check: while it was decided what comes at last.
+    /// be so although a budget ended the check: while it was decided what comes eventually.
     pub is_safe: bool,
-    /// Whether everybody who waits is served at last, if that was asked.
+    /// Whether everybody who waits is eventually served, if that was asked.
     pub liveness: Option<bool>,
     /// How many states were told apart by more than their fingerprints.
     pub collisions: u64,
@@ -150,7 +150,7 @@ where
     if let Some(asymmetry) = system.asymmetry() {
         return Err(asymmetry.into());
     }
-    // Beyond bounds nobody knows what comes at last.
+    // Beyond bounds nobody knows what comes eventually.
     let is_live = options.liveness && setup.bounds == Bounds::default();
     let mut finding = Finding {
         verdict: Conclusion::Proved,

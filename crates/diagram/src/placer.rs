@@ -60,7 +60,7 @@ impl Placer {
     }
 
     /// Places the cheapest of these for which there is room, each given with what its place costs
-    /// in itself; none, if all are too dear.
+    /// in itself; none, if all are too expensive.
     pub fn put_best(&mut self, candidates: impl IntoIterator<Item = (usize, Label)>) -> bool {
         let priced = candidates.into_iter().filter_map(|(price, label)| {
             let cost = price + self.crossings(&label.room);

@@ -29,8 +29,8 @@ pub struct Vocabulary {
     pub promises: &'static [&'static str],
     /// What its judge can find broken.
     pub breaches: &'static [Breach],
-    /// What must come at last: "everybody who waits is served at last".
-    pub at_last: &'static str,
+    /// What must come eventually: "everybody who waits is eventually served".
+    pub eventually: &'static str,
     /// Who judges a run.
     pub judge: fn(&Brief<'_>) -> Box<dyn Panel>,
     /// Who watches a search.

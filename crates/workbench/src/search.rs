@@ -191,7 +191,7 @@ impl SearchPlan {
     }
 
     /// Whether all that the processes do by themselves is followed to its end: otherwise nothing
-    /// can be said of what comes at last.
+    /// can be said of what comes eventually.
     pub fn is_complete(&self) -> bool {
         self.bounds == Bounds::default()
     }

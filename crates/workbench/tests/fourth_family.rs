@@ -109,7 +109,7 @@ static VOCABULARY: Vocabulary = Vocabulary {
     words: &[&OPENING, &OPENED, &SHUTTING, &SHUT],
     promises: &[],
     breaches: &[DISTURBED],
-    at_last: "every door is opened at last",
+    eventually: "every door is opened eventually",
     judge: |_| Box::new(Doors::default()),
     memory: |_| Box::new(Doors::default()),
     summary: |said| {

@@ -27,7 +27,7 @@ pub struct Bounds {
     pub terms: Option<u64>,
     /// How many timers run out in all, where they would for ever.
     pub timeouts: Option<u8>,
-    /// Whether only what must never happen is asked, and not what must happen at last.
+    /// Whether only what must never happen is asked, and not what must happen eventually.
     pub is_safety: bool,
     /// Whether it is known to be refuted: it shows where the algorithm ends.
     pub is_refuted: bool,

@@ -25,7 +25,7 @@ use stateright::{Model, Property};
 
 /// What applications do: each asks for what it wants, so many times.
 pub trait Application<F: Family>: Clone + Eq + Hash + Debug + Send + Sync + 'static {
-    /// What it can ask for, and whether it must at last.
+    /// What it can ask for, and whether it must eventually.
     fn wants(&self) -> Option<(F::Command, bool)>;
     /// It has asked for that.
     fn asked(&mut self);

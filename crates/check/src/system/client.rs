@@ -43,7 +43,7 @@ pub trait Users<F: Family>: Sync {
 pub struct Ask<C> {
     /// What.
     pub command: C,
-    /// Whether it will ask for it at last, as far as fairness goes.
+    /// Whether it will ask for it eventually, as far as fairness goes.
     pub is_due: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::Step;
 pub enum Deed {
     /// An application asks for something that it need not ask for.
     Asks(Seat),
-    /// An application asks for what it must ask for at last: it leaves.
+    /// An application asks for what it must ask for eventually: it leaves.
     Leaves(Seat),
     /// A message arrives.
     Arrives {

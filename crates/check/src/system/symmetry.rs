@@ -45,7 +45,7 @@ pub enum Asymmetry {
     /// A renaming does not keep what it must keep.
     #[error("a renamed process does not do the same by the new names")]
     Rule,
-    /// What happens at last is not judged up to renaming: who waits would not stay who it is.
+    /// What happens eventually is not judged up to renaming: who waits would not stay who it is.
     #[error("only what must never happen can be judged up to renaming")]
     Liveness,
     /// There are too many renamings.

@@ -116,7 +116,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     words: &[&SUSPECTED, &TRUSTED],
     promises: &[],
     breaches: &[WRONG_SUSPICION],
-    at_last: "everybody who is up suspects the dead at last",
+    eventually: "everybody who is up eventually suspects the dead",
     judge: |brief| Box::new(Detection::new(brief.ids.len())),
     memory: |brief| Box::new(Suspicions::new(brief.ids.len())),
     summary,

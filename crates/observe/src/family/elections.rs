@@ -286,7 +286,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     words: &[&CALLED, &ELECTING, &ELECTED, &VACANT, &READING, &READ, &WRITING, &WROTE, &REFUSED],
     promises: &["largest-id", "one-per-term", "one-at-a-time"],
     breaches: &[WRONG_LEADER, DISAGREEMENT, TWO_IN_A_TERM, TWO_LEADERS],
-    at_last: "everybody who takes part decides at last",
+    eventually: "everybody who takes part eventually decides",
     judge: |brief| Box::new(ElectionPanel::new(brief)),
     memory: |brief| Box::new(ElectionMemory::new(brief)),
     summary,

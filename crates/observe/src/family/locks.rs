@@ -127,7 +127,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     words: &[&REQUESTED, &ENTERED, &LEAVING, &LEFT],
     promises: &["liveness", "ordering"],
     breaches: &[TWO_HOLDERS, FENCE_FELL],
-    at_last: "everybody who waits is served at last",
+    eventually: "everybody who waits is eventually served",
     judge: |brief| Box::new(LockPanel::new(brief)),
     memory: |_| Box::new(LockMemory::default()),
     summary,

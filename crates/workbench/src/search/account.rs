@@ -298,7 +298,7 @@ fn found(
             match (leads, plan.is_complete(), plan.options.liveness) {
                 (true, true, true) => "proved: safe and live",
                 (true, true, false) => "proved: safe; liveness not asked",
-                // Nobody knows what comes at last beyond the bounds.
+                // Nobody knows what comes eventually beyond the bounds.
                 (true, false, _) => "proved: safe; left to simulation: liveness",
                 (false, ..) => "proved: safe; left to simulation: one leader at a time, liveness",
             }

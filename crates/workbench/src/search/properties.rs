@@ -49,8 +49,8 @@ pub fn of(plan: &SearchPlan, finding: &Finding) -> Vec<(&'static str, Answer)> {
         (breach.promise, answer)
     });
     let deadlock = ("no deadlock", safety(finding, Flaw::Deadlock));
-    let at_last = (vocabulary.at_last, liveness(plan, finding));
-    kept.chain([deadlock, at_last]).collect()
+    let eventually = (vocabulary.eventually, liveness(plan, finding));
+    kept.chain([deadlock, eventually]).collect()
 }
 
 fn safety(finding: &Finding, of: Flaw) -> Answer {
