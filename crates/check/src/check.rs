@@ -233,7 +233,8 @@ where
     Ok(explored.into_graph())
 }
 
-/// The same, as far as it was searched until a flaw or the budget ended it.
+/// The states of a system and the steps between them, as far as it was searched until a flaw or the
+/// budget ended it.
 pub fn graph<P, C>(setup: &Setup<'_, P, C>, options: &Options) -> Graph
 where
     P: Observed,

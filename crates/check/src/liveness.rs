@@ -81,7 +81,8 @@ impl Explored {
         graph.continue_value().expect("nobody ends it")
     }
 
-    /// The same, if `watch`, who is asked now and then, does not end it.
+    /// Sorts all steps as [`into_graph`](Self::into_graph) does, unless `watch`, which is asked now
+    /// and then, ends it.
     pub(crate) fn try_into_graph(
         mut self,
         watch: &mut dyn FnMut() -> ControlFlow<()>,

@@ -64,7 +64,8 @@ where
     ///
     /// # Panics
     ///
-    /// If there are more than [`SEARCHED_MEMBERS_MAX`] members, or they read their clocks: there is none.
+    /// If there are more than [`SEARCHED_MEMBERS_MAX`] members, or they read their clocks: there is
+    /// none.
     pub fn new(setup: &'a Setup<'a, P, C>) -> Self {
         assert!(!P::READS_CLOCK, "a search has no clock to show to its processes");
         assert!(setup.view.len() <= SEARCHED_MEMBERS_MAX, "a search of so many would not end");

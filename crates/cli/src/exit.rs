@@ -63,7 +63,7 @@ pub const fn code(verdict: Verdict) -> u8 {
     }
 }
 
-/// The same, to end a process with.
+/// The exit code of a verdict, as `main` returns it.
 pub fn exit_code(verdict: Verdict) -> ExitCode {
     ExitCode::from(code(verdict))
 }

@@ -47,7 +47,7 @@ fn is_service() -> bool {
     understood.is_ok_and(is_ours)
 }
 
-/// The same for words that the command line does not have. Help and version are not errors.
+/// Answers words that the command line does not have, in one line. Help and version are no errors.
 fn refuse_usage(error: &clap::Error) -> ExitCode {
     if matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! The same without `async`, for programs that have none.
+//! The client for programs without `async`: every call blocks its thread until it is done.
 //!
 //! ```
 //! use conclave_client::{Memory, blocking};
@@ -125,10 +125,10 @@ impl Client {
         self.inner.engine()
     }
 
-    /// See [`Client::lock`](crate::Client::lock).
+    /// Does what [`lock`](crate::Client::lock) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::lock`](crate::Client::lock).
     pub fn lock<R>(&self, request: R) -> Result<Guard, Error>
     where
         R: TryInto<Request, Error: Into<Error>>,
@@ -136,10 +136,10 @@ impl Client {
         self.guard(self.inner.lock(request))
     }
 
-    /// See [`Client::try_lock`](crate::Client::try_lock).
+    /// Does what [`try_lock`](crate::Client::try_lock) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::try_lock`](crate::Client::try_lock).
     pub fn try_lock<R>(&self, request: R) -> Result<Guard, Error>
     where
         R: TryInto<Request, Error: Into<Error>>,
@@ -147,10 +147,11 @@ impl Client {
         self.guard(self.inner.try_lock(request))
     }
 
-    /// See [`Client::lock_timeout`](crate::Client::lock_timeout).
+    /// Does what [`lock_timeout`](crate::Client::lock_timeout) does, and blocks the thread
+    /// until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::lock_timeout`](crate::Client::lock_timeout).
     pub fn lock_timeout<R>(&self, request: R, limit: Duration) -> Result<Guard, Error>
     where
         R: TryInto<Request, Error: Into<Error>>,
@@ -158,18 +159,19 @@ impl Client {
         self.guard(self.inner.lock_timeout(request, limit))
     }
 
-    /// See [`Client::acquire_request`](crate::Client::acquire_request).
+    /// Does what [`acquire_request`](crate::Client::acquire_request) does, and blocks the thread
+    /// until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::acquire_request`](crate::Client::acquire_request).
     pub fn acquire_request(&self, request: &Request, patience: Patience) -> Result<Guard, Error> {
         self.guard(self.inner.acquire_request(request, patience))
     }
 
-    /// See [`Client::lock_all`](crate::Client::lock_all).
+    /// Does what [`lock_all`](crate::Client::lock_all) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::lock_all`](crate::Client::lock_all).
     pub fn lock_all<R>(&self, requests: impl IntoIterator<Item = R>) -> Result<Guards, Error>
     where
         R: TryInto<Request, Error: Into<Error>>,
@@ -177,10 +179,11 @@ impl Client {
         self.guards(self.inner.lock_all(requests))
     }
 
-    /// See [`Client::try_lock_all`](crate::Client::try_lock_all).
+    /// Does what [`try_lock_all`](crate::Client::try_lock_all) does, and blocks the thread
+    /// until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::try_lock_all`](crate::Client::try_lock_all).
     pub fn try_lock_all<R>(&self, requests: impl IntoIterator<Item = R>) -> Result<Guards, Error>
     where
         R: TryInto<Request, Error: Into<Error>>,
@@ -188,10 +191,11 @@ impl Client {
         self.guards(self.inner.try_lock_all(requests))
     }
 
-    /// See [`Client::lock_all_timeout`](crate::Client::lock_all_timeout).
+    /// Does what [`lock_all_timeout`](crate::Client::lock_all_timeout) does, and blocks the thread
+    /// until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::lock_all_timeout`](crate::Client::lock_all_timeout).
     pub fn lock_all_timeout<R>(
         &self,
         requests: impl IntoIterator<Item = R>,
@@ -203,19 +207,20 @@ impl Client {
         self.guards(self.inner.lock_all_timeout(requests, limit))
     }
 
-    /// See [`Client::campaign`](crate::Client::campaign).
+    /// Does what [`campaign`](crate::Client::campaign) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::campaign`](crate::Client::campaign).
     pub fn campaign(&self, name: &str, value: impl Into<Vec<u8>>) -> Result<Leadership, Error> {
         let inner = self.runtime.block_on(self.inner.campaign(name, value))?;
         Ok(Leadership { runtime: Arc::clone(&self.runtime), inner })
     }
 
-    /// See [`Client::campaign_request`](crate::Client::campaign_request).
+    /// Does what [`campaign_request`](crate::Client::campaign_request) does, and blocks the thread
+    /// until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::campaign_request`](crate::Client::campaign_request).
     pub fn campaign_request(
         &self,
         request: &Request,
@@ -225,19 +230,19 @@ impl Client {
         Ok(Leadership { runtime: Arc::clone(&self.runtime), inner })
     }
 
-    /// See [`Client::observe`](crate::Client::observe).
+    /// Does what [`observe`](crate::Client::observe) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::observe`](crate::Client::observe).
     pub fn observe(&self, name: &str) -> Result<Offices, Error> {
         let inner = self.inner.observe(name)?;
         Ok(Offices { runtime: Arc::clone(&self.runtime), inner })
     }
 
-    /// See [`Client::inspect`](crate::Client::inspect).
+    /// Does what [`inspect`](crate::Client::inspect) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Client::inspect`](crate::Client::inspect).
     pub fn inspect(&self, resource: &Resource) -> Result<Status, Error> {
         self.runtime.block_on(self.inner.inspect(resource))
     }
@@ -284,18 +289,18 @@ impl Client {
 }
 
 impl Guard {
-    /// See [`Guard::record`](crate::Guard::record).
+    /// Does what [`record`](crate::Guard::record) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Guard::record`](crate::Guard::record).
     pub fn record(&self, value: &[u8]) -> Result<(), Error> {
         self.runtime.block_on(self.inner.record(value))
     }
 
-    /// See [`Guard::release`](crate::Guard::release).
+    /// Does what [`release`](crate::Guard::release) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Guard::release`](crate::Guard::release).
     pub fn release(self) -> Result<(), Error> {
         self.runtime.block_on(self.inner.release())
     }
@@ -320,10 +325,10 @@ impl Guards {
         self.runtime.block_on(self.inner.lost())
     }
 
-    /// See [`Guards::release`](crate::Guards::release).
+    /// Does what [`release`](crate::Guards::release) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Guards::release`](crate::Guards::release).
     pub fn release(self) -> Result<(), Error> {
         self.runtime.block_on(self.inner.release())
     }
@@ -338,18 +343,18 @@ impl Deref for Guards {
 }
 
 impl Leadership {
-    /// See [`Leadership::proclaim`](crate::Leadership::proclaim).
+    /// Does what [`proclaim`](crate::Leadership::proclaim) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Leadership::proclaim`](crate::Leadership::proclaim).
     pub fn proclaim(&self, value: &[u8]) -> Result<(), Error> {
         self.runtime.block_on(self.inner.proclaim(value))
     }
 
-    /// See [`Leadership::resign`](crate::Leadership::resign).
+    /// Does what [`resign`](crate::Leadership::resign) does, and blocks the thread until then.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Leadership::resign`](crate::Leadership::resign).
     pub fn resign(self) -> Result<(), Error> {
         self.runtime.block_on(self.inner.resign())
     }

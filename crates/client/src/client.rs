@@ -181,7 +181,8 @@ impl Client {
         self.campaign_request(&request, Patience::Forever).await
     }
 
-    /// The same with a label, or with limited patience.
+    /// Waits as [`campaign`](Self::campaign) does, for a request with a label, and no longer than
+    /// `patience` says.
     ///
     /// # Errors
     /// As [`campaign`](Self::campaign), [`Error::Busy`] or [`Error::TimedOut`], and

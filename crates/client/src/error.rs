@@ -120,7 +120,7 @@ pub enum Error {
     /// A file is not what it should be. It is left as it is.
     #[error("{}: {what}; it is left as it is", .path.display())]
     Damaged {
-        /// Which file.
+        /// The file that is damaged.
         path: PathBuf,
         /// What is wrong with it.
         what: &'static str,
@@ -132,15 +132,15 @@ pub enum Error {
         .path.display()
     )]
     NetworkFileSystem {
-        /// Which directory.
+        /// The directory that was to be used.
         path: PathBuf,
-        /// Of which kind.
+        /// The file system it is on, e.g. `nfs`.
         file_system: &'static str,
     },
     /// The engine does not have this feature.
     #[error("the engine {engine} has no {what}")]
     Unsupported {
-        /// Which engine.
+        /// The name of the engine.
         engine: &'static str,
         /// What it lacks.
         what: &'static str,

@@ -68,7 +68,8 @@ impl Guard {
         self.hold.loss().wait().await
     }
 
-    /// The same for others: it can be given away.
+    /// A handle that tells whether and why the lock was lost. It can be cloned and given to tasks
+    /// that work under the lock.
     pub fn loss_watch(&self) -> LossWatch {
         self.hold.loss().watch()
     }

@@ -120,7 +120,7 @@ impl Local {
         Self::with(&LocalOptions::default())
     }
 
-    /// That directory.
+    /// Opens the engine whose locks live in that directory.
     ///
     /// # Errors
     /// If it cannot be used.

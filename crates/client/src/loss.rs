@@ -52,7 +52,7 @@ impl LossSignal {
         }
     }
 
-    /// The same, for those who may only look.
+    /// A handle that can see the loss, and cannot cause one.
     pub fn watch(&self) -> LossWatch {
         LossWatch(self.clone())
     }

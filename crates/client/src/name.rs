@@ -87,9 +87,9 @@ pub enum Kind {
 /// A lock or an election, by name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Resource {
-    /// Which of the two.
+    /// Whether it is a lock or an election.
     pub kind: Kind,
-    /// Its name.
+    /// Its name among those of its kind.
     pub name: Name,
 }
 

@@ -12,7 +12,7 @@ use crate::{Engine, Error, Owner, Resource, Status};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Office {
-    /// Nobody leads.
+    /// Nobody leads: no leader was elected yet, or the last one is gone.
     Vacant,
     /// Somebody leads, or the leader published another value.
     Elected {

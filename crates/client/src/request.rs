@@ -106,7 +106,7 @@ impl Request {
         &self.resource
     }
 
-    /// Its name.
+    /// The name of the lock or election that is asked for.
     pub fn name(&self) -> &Name {
         &self.resource.name
     }

@@ -36,11 +36,11 @@ impl fmt::Display for Owner {
 /// One who holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
-    /// Who.
+    /// Who asked for it: label, process, machine, and since when.
     pub owner: Owner,
-    /// How.
+    /// Whether it is held alone, shared, or as one of some slots.
     pub mode: Mode,
-    /// The number that proves it.
+    /// The number of this grant: greater than that of every earlier one.
     pub fence: Fence,
     /// Taken away by force; what it started may still be running.
     pub revoked: bool,
@@ -51,9 +51,9 @@ pub struct Holder {
 /// A process of this machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Process {
-    /// Its number.
+    /// Its number, as the operating system has it.
     pub pid: u32,
-    /// What it runs.
+    /// The name of the program that it runs.
     pub command: String,
     /// Whether it is stopped (by SIGSTOP, or Ctrl-Z).
     pub is_stopped: bool,
@@ -62,9 +62,9 @@ pub struct Process {
 /// One who waits, in the order in which they will be served.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiter {
-    /// Who.
+    /// Who asked for it: label, process, machine, and since when.
     pub owner: Owner,
-    /// How it is wanted.
+    /// Whether it is wanted alone, shared, or as one of some slots.
     pub mode: Mode,
     /// The processes that keep the place, where the engine can name them.
     pub processes: Vec<Process>,
@@ -83,7 +83,7 @@ pub struct Value {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Status {
-    /// Which.
+    /// Which lock or election this is about.
     pub resource: Resource,
     /// Who holds it, by fence.
     pub holders: Vec<Holder>,
@@ -140,7 +140,7 @@ pub enum Target {
     Fence(Fence),
     /// What this process holds or waits for.
     Process {
-        /// Its number.
+        /// Its number, as its operating system has it.
         pid: u32,
         /// Its machine; any, if that is not said.
         host: Option<String>,

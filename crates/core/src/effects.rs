@@ -14,9 +14,9 @@ use crate::{NoticeOf, ProcessId, Protocol};
 pub enum Effect<P: Protocol> {
     /// Send a message; one to oneself is legal, and arrives before anything else does.
     Send {
-        /// To whom.
+        /// Who is to receive it; a stranger to the view receives nothing.
         to: ProcessId,
-        /// What.
+        /// What it says.
         message: P::Message,
         /// Whether it is one more copy of the multicast that the preceding send began.
         continues: bool,
@@ -25,9 +25,9 @@ pub enum Effect<P: Protocol> {
     Notify(NoticeOf<P>),
     /// Let a timer run out once; setting it again replaces it.
     SetTimer {
-        /// Which.
+        /// Which of the process's timers; each name runs once at a time.
         timer: P::Timer,
-        /// When.
+        /// When it runs out, counted from now.
         due: Due,
     },
     /// Let `timer` not run out after all.
@@ -42,9 +42,9 @@ pub enum Effect<P: Protocol> {
 pub enum Due {
     /// At any time of this range; the runner chooses. Other inputs that came first are taken first.
     Within {
-        /// Not before.
+        /// The earliest that it may run out.
         after: Duration,
-        /// Not after.
+        /// The latest that it may run out.
         at_most: Duration,
     },
     /// A deadline: once this time has passed, the process takes in no other input before it, also
@@ -75,7 +75,7 @@ pub struct Lift<M, T, S, N> {
 }
 
 impl Due {
-    /// Exactly then.
+    /// A timer that runs out exactly `after` it is set.
     pub const fn at(after: Duration) -> Self {
         Self::Within { after, at_most: after }
     }

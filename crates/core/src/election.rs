@@ -42,9 +42,9 @@ pub enum Notice {
     Vacant,
     /// What was read.
     Read {
-        /// Of which state.
+        /// The version that was read.
         version: Version,
-        /// The value.
+        /// The value of that version.
         value: u64,
     },
     /// What was written is safe.

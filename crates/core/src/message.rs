@@ -20,7 +20,7 @@ pub struct Kind {
 pub enum Phase {
     /// Getting in, however late: deferred replies, fails, inquiries and yields belong here.
     Enter,
-    /// Getting out.
+    /// Getting out: what tells others that the lock is free.
     Leave,
     /// Neither: sent even when nobody wants anything, as a token that never rests.
     Upkeep,

@@ -40,7 +40,8 @@ pub struct Word {
     pub numbers: &'static [&'static str],
     /// A sentence whose subject is the process: "enters with fence 3".
     pub sentence: Tell,
-    /// The same in a run that is explained step by step, where it stands out: "IN, with fence 3".
+    /// How it is said in a run that is explained step by step, where it stands out: "IN, with fence
+    /// 3".
     pub step: Tell,
     /// How it is drawn.
     pub picture: Picture,

@@ -29,7 +29,7 @@ impl Time {
         Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The same, for protocols, which know no time of a run but how long something takes.
+    /// How long this is, for protocols: they know durations, not times of a run.
     pub const fn as_duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }

@@ -135,8 +135,9 @@ impl Trace {
         self.judge_with(&[], ordering, |_, _| {})
     }
 
-    /// The same, for whoever knows more than a trace tells: the kinds that the algorithm itself
-    /// names, and what else there is to say of the record of some index, just after it.
+    /// A judge that has heard all of it, for whoever knows more than a trace tells: the kinds that
+    /// the algorithm itself names, and what else there is to say of the record of some index, just
+    /// after it.
     pub fn judge_with(
         &self,
         named: &[Kind],

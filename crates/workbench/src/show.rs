@@ -14,7 +14,7 @@ pub fn show<P: Serialize>(process: &P, view: &View) -> String {
     named(state, view).unwrap_or_default().to_string()
 }
 
-/// The same with ids; `None` for what is not worth showing.
+/// The value with ids in place of seats; `None` for what is not worth showing.
 fn named(value: Value, view: &View) -> Option<Value> {
     let id = |seat: &Value| {
         let seat = seat.as_u64().and_then(|seat| u32::try_from(seat).ok());

@@ -122,7 +122,7 @@ impl<M: Message> Wires<M> {
 }
 
 impl<M: Message> Channel<M> {
-    /// The same with every message renamed.
+    /// This channel, with every message renamed.
     pub(crate) fn renamed(&self, rename: impl Fn(&M) -> M) -> Self {
         let renamed =
             |it: &InFlight<M>| InFlight { message: rename(&it.message), due_in: it.due_in };
@@ -150,7 +150,7 @@ impl<M: Clone> Channel<M> {
         more
     }
 
-    /// The same, a tick later.
+    /// This channel, a tick later.
     pub(crate) fn later(&self) -> Self {
         let mut later = self.clone();
         for flight in &mut later.0 {

@@ -26,7 +26,8 @@ pub trait Users<F: Family>: Sync {
     /// It dies with its process; what it has not asked for yet, it asks for when it is back.
     fn crashed(&self, state: &mut Self::State);
 
-    /// The same among others by other names, if it remembers any.
+    /// The state in a system whose processes are renamed like that; other than this one only if it
+    /// remembers names.
     fn renamed(&self, state: &Self::State, _: &Renaming) -> Self::State {
         state.clone()
     }

@@ -11,7 +11,7 @@ pub enum Flaw {
     Breach(Breach),
     /// Somebody waits, and nothing has to happen any more.
     Deadlock,
-    /// The same, after a fault.
+    /// After a fault, somebody waits, and nothing has to happen any more.
     Stalled,
     /// A process broke its own invariant.
     Invariant,

@@ -123,7 +123,7 @@ where
         }
     }
 
-    /// The same among others by other names.
+    /// This process, in a system whose processes are renamed like that.
     pub(crate) fn renamed<C>(
         &self,
         names: &Renaming,

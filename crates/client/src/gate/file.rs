@@ -89,7 +89,7 @@ pub enum GateError {
     /// The side file is not what it should be. It is left as it is, and nothing was written.
     #[error("{}: {what}; it is left as it is", .path.display())]
     Damaged {
-        /// Which file.
+        /// The side file that is damaged.
         path: PathBuf,
         /// What is wrong with it.
         what: &'static str,

@@ -95,7 +95,7 @@ pub enum SqlRefusal {
         /// The fence it was written with.
         fence: Fence,
     },
-    /// Fence 0.
+    /// The fence was 0, which no holder ever has.
     #[error("{NOBODY}")]
     Nobody,
     /// The fence is 2^63 or more. As a `BIGINT` it would be negative, below every other.

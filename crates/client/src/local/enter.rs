@@ -46,7 +46,7 @@ pub async fn enter<T>(
     }
 }
 
-/// The same, blocking the thread.
+/// Does something under the latch of `file`, and blocks the thread until nobody else has it.
 pub fn in_latch<T>(
     file: &LockFile,
     access: Access,

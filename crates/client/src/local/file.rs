@@ -161,7 +161,8 @@ impl LockFile {
         found.is_ok_and(|it| Identity::of(&it) == self.identity)
     }
 
-    /// The same state, opened once more: with locks of its own.
+    /// Opens the same state file once more, with kernel locks of its own; `None` if another file
+    /// has taken its place.
     pub fn reopen(&self) -> Result<Option<Self>, Error> {
         let again = Self::open(&self.path, &self.resource, Access::Write)?;
         Ok(again.filter(|it| it.identity == self.identity))

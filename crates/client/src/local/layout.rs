@@ -133,7 +133,7 @@ impl Record {
     }
 }
 
-/// The counters.
+/// The counters of a lock, which only grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
     /// The run of the kernel in which all this was written.
@@ -237,7 +237,7 @@ impl QueueEntry {
         entry
     }
 
-    /// The same ticket, now with a fence.
+    /// Marks the ticket as granted with this fence, at this time.
     pub fn grant(&mut self, fence: u64, since: SystemTime) {
         put_u64(&mut self.0, 8, fence);
         let since = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -245,7 +245,7 @@ impl QueueEntry {
         seal(&mut self.0);
     }
 
-    /// The same, taken away.
+    /// Marks the ticket as taken away by force.
     pub fn revoke(&mut self) {
         self.0[29] = 1;
         seal(&mut self.0);

@@ -41,7 +41,7 @@ struct Registry {
 struct Line {
     /// The open file that keeps tickets in the queue.
     keeper: Option<Arc<LockFile>>,
-    /// By ticket.
+    /// Who waits here, by ticket.
     waiting: BTreeMap<u64, Waiting>,
     /// The tickets of what is held and was not lent to be kept by others.
     held: BTreeSet<u64>,

@@ -62,8 +62,9 @@ impl LamportClock {
         self.0 = self.0.max(Timestamp(received.0 + 1));
     }
 
-    /// The same on any other message, which carries the clock without being an event: max(own,
-    /// received). A request can become known by such a message too, through somebody who heard it.
+    /// Takes in the stamp of a message that carries the clock without being an event of its own:
+    /// the clock becomes max(own, received). A request can become known by such a message too,
+    /// through somebody who heard it.
     #[inline]
     pub fn catch_up(&mut self, received: Timestamp) {
         self.0 = self.0.max(received);

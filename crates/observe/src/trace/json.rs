@@ -112,7 +112,7 @@ pub fn read(text: &str) -> Result<Trace, TraceError> {
     read_of(text, family::ALL)
 }
 
-/// The same, where the trace may be of one of these families.
+/// Reads a trace as [`read`] does, of an algorithm of one of these families.
 pub fn read_of(text: &str, families: &[&'static Vocabulary]) -> Result<Trace, TraceError> {
     if text.trim().is_empty() {
         return Err(TraceError { line: 1, flaw: LineError::Empty });

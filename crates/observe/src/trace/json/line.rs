@@ -163,7 +163,7 @@ impl Fields {
         }
     }
 
-    /// The same, where it is at most a `u32`.
+    /// The number in that field, if it is there; an error if it is more than a `u32` can hold.
     fn get_u32(&self, name: &'static str) -> Result<Option<u32>, LineError> {
         let number = self.get(name, u32::MAX.into())?;
         Ok(number.and_then(|number| u32::try_from(number).ok()))
