@@ -79,6 +79,10 @@ pub const TERMS: Promises = Promises::number(1);
 /// drifts more than is allowed for.
 pub const ONE_AT_A_TIME: Promises = Promises::number(2);
 
+/// The promise that in the end all that are up agree on one leader, whichever that is.
+/// ([`LARGEST`] includes it.)
+pub const AGREEMENT: Promises = Promises::number(3);
+
 /// An election algorithm: any protocol of this family.
 pub trait Election: Protocol<Family = Elections> {}
 

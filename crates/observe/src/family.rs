@@ -287,8 +287,8 @@ pub struct Breach {
     pub promise: &'static str,
     /// What was found: "two holders".
     pub finding: &'static str,
-    /// The number of the promise that must have been made; `None` if all of the family keep it.
-    pub number: Option<u32>,
+    /// Any one of these must have been promised; none, if all of the family keep it.
+    pub follows_from: Promises,
     /// Whether it can be found only where time passes.
     pub needs_time: bool,
 }
@@ -296,7 +296,7 @@ pub struct Breach {
 impl Breach {
     /// Whether it is looked for where these promises are made.
     pub fn is_judged(&self, promises: Promises) -> bool {
-        self.number.is_none_or(|number| promises.keeps(Promises::number(number)))
+        self.follows_from == Promises::NONE || promises.keeps_any(self.follows_from)
     }
 }
 

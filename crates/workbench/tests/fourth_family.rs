@@ -100,7 +100,7 @@ const DISTURBED: Breach = Breach {
     code: 0,
     promise: "who changes a cupboard is alone at it",
     finding: "one changes what another has open",
-    number: None,
+    follows_from: Promises::NONE,
     needs_time: false,
 };
 

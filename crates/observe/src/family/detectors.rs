@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 
 use conclave_core::detector::{Command, Detectors, Notice};
-use conclave_core::{Family, Renaming, Seat, View};
+use conclave_core::{Family, Promises, Renaming, Seat, View};
 
 use super::{Breach, Memory, Panel, Spoken, Vocabulary};
 use crate::property::{Detection, Suspicions};
@@ -106,7 +106,7 @@ pub const WRONG_SUSPICION: Breach = Breach {
     code: 0,
     promise: "nobody who is up is suspected",
     finding: "somebody who lives is suspected",
-    number: None,
+    follows_from: Promises::NONE,
     needs_time: false,
 };
 

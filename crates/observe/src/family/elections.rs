@@ -7,7 +7,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::any::Any;
 
-use conclave_core::election::{Command, Elections, LARGEST, Notice, ONE_AT_A_TIME, Term, Version};
+use conclave_core::election::{
+    AGREEMENT, Command, Elections, LARGEST, Notice, ONE_AT_A_TIME, TERMS, Term, Version,
+};
 use conclave_core::{Family, Renaming, Seat, View};
 
 use super::{Breach, Brief, Memory, Panel, Spoken, Vocabulary};
@@ -249,7 +251,7 @@ pub const WRONG_LEADER: Breach = Breach {
     code: 0,
     promise: "the largest that is up is elected",
     finding: "one leads who is not the largest",
-    number: Some(0),
+    follows_from: LARGEST,
     needs_time: false,
 };
 
@@ -258,7 +260,7 @@ pub const DISAGREEMENT: Breach = Breach {
     code: 1,
     promise: "all agree in the end",
     finding: "two believe in different leaders",
-    number: Some(0),
+    follows_from: LARGEST.and(AGREEMENT),
     needs_time: false,
 };
 
@@ -267,7 +269,7 @@ pub const TWO_IN_A_TERM: Breach = Breach {
     code: 2,
     promise: "at most one leads in a term",
     finding: "two leaders of one term",
-    number: Some(1),
+    follows_from: TERMS,
     needs_time: false,
 };
 
@@ -276,7 +278,7 @@ pub const TWO_LEADERS: Breach = Breach {
     code: 3,
     promise: "at most one leads at a time",
     finding: "two leaders at a time",
-    number: Some(2),
+    follows_from: ONE_AT_A_TIME,
     needs_time: true,
 };
 
@@ -284,7 +286,7 @@ pub const TWO_LEADERS: Breach = Breach {
 pub static VOCABULARY: Vocabulary = Vocabulary {
     family: Elections::NAME,
     words: &[&CALLED, &ELECTING, &ELECTED, &VACANT, &READING, &READ, &WRITING, &WROTE, &REFUSED],
-    promises: &["largest-id", "one-per-term", "one-at-a-time"],
+    promises: &["largest-id", "one-per-term", "one-at-a-time", "agreement"],
     breaches: &[WRONG_LEADER, DISAGREEMENT, TWO_IN_A_TERM, TWO_LEADERS],
     eventually: "everybody who takes part eventually decides",
     judge: |brief| Box::new(ElectionPanel::new(brief)),
@@ -349,7 +351,7 @@ pub struct ElectionPanel {
     pub decisions: u64,
     /// Safety, where the largest is to be elected.
     pub largest: Option<LargestId>,
-    /// Agreement, judged where the largest is to be elected.
+    /// Agreement in the end, where that is promised.
     pub agreement: Agreement,
     /// Safety, where there are terms.
     pub per_term: OnePerTerm,
@@ -368,7 +370,7 @@ pub struct ElectionPanel {
     /// Whether what is under way was called, or has brought a leader that is new. Otherwise
     /// somebody merely learns who leads: it came back, or the word to it was lost.
     is_election: bool,
-    /// By seat: whether it ever had to do with an election. Where the largest is to be elected all
+    /// By seat: whether it ever had to do with an election. Where all are to agree in the end, all
     /// have; elsewhere some may be a store for the others.
     takes_part: Vec<bool>,
 }
@@ -377,9 +379,10 @@ impl ElectionPanel {
     /// For these processes and promises.
     pub fn new(brief: &Brief<'_>) -> Self {
         let (members, largest) = (brief.ids, brief.promises.keeps(LARGEST));
+        let agree = DISAGREEMENT.is_judged(brief.promises);
         let one_at_a_time = brief.promises.keeps(ONE_AT_A_TIME);
         Self {
-            deciding: Deciding::new(members.len(), largest),
+            deciding: Deciding::new(members.len(), agree),
             decisions: 0,
             largest: largest.then(|| LargestId::new(members)),
             agreement: Agreement::default(),
@@ -391,7 +394,7 @@ impl ElectionPanel {
             last_turnaround: None,
             latest: Term::NONE,
             is_election: false,
-            takes_part: vec![largest; members.len()],
+            takes_part: vec![agree; members.len()],
         }
     }
 
@@ -441,7 +444,7 @@ impl ElectionPanel {
             self.turnaround.record(decided_at - wave.since);
             self.last_turnaround = Some(decided_at - wave.since);
         }
-        if self.largest.is_some() {
+        if self.deciding.is_for_all() {
             self.agreement.on_end(now, &self.deciding);
         }
     }
@@ -533,7 +536,7 @@ pub struct ElectionMemory {
     pub deciding: Deciding,
     /// Where the largest id must win.
     pub largest: Option<LargestId>,
-    /// Whether all agree in the end.
+    /// Agreement in the end, where that is promised.
     pub agreement: Agreement,
     /// At most one leader in a term.
     pub per_term: OnePerTerm,
@@ -544,9 +547,10 @@ pub struct ElectionMemory {
 impl ElectionMemory {
     fn new(brief: &Brief<'_>) -> Self {
         let (members, largest) = (brief.ids.len(), brief.promises.keeps(LARGEST));
+        let agree = DISAGREEMENT.is_judged(brief.promises);
         let one_at_a_time = brief.promises.keeps(ONE_AT_A_TIME);
         Self {
-            deciding: Deciding::new(members, largest),
+            deciding: Deciding::new(members, agree),
             largest: largest.then(|| LargestId::new(brief.ids)),
             agreement: Agreement::default(),
             per_term: OnePerTerm::default(),
@@ -576,9 +580,9 @@ impl Memory for ElectionMemory {
         let Some(wave) = self.deciding.on_quiet() else { return };
         if let Some(largest) = &mut self.largest {
             largest.on_end();
-            if wave.decided_at.is_some() {
-                self.agreement.on_end(Time::ZERO, &self.deciding);
-            }
+        }
+        if wave.decided_at.is_some() && self.deciding.is_for_all() {
+            self.agreement.on_end(Time::ZERO, &self.deciding);
         }
     }
 
@@ -602,15 +606,15 @@ impl Memory for ElectionMemory {
         self.deciding.iter().collect()
     }
 
-    /// Where the largest must win, names decide who is right to be elected.
+    /// Where the largest must win, names decide who is right to be elected. (What is agreed on
+    /// without that goes by places on a ring, so far.)
     fn renamed(&self, names: &Renaming) -> Option<Self> {
-        if self.largest.is_some() {
+        if self.deciding.is_for_all() {
             return None;
         }
         Some(Self {
             deciding: self.deciding.renamed(names),
             largest: None,
-            // It is asked only where the largest must win.
             agreement: self.agreement,
             per_term: self.per_term.renamed(names),
             one_at_a_time: self.one_at_a_time.as_ref().map(|it| it.renamed(names)),
@@ -620,10 +624,8 @@ impl Memory for ElectionMemory {
 
 #[cfg(test)]
 mod tests {
-    use conclave_core::ProcessId;
-    use conclave_core::election::TERMS;
-
     use super::*;
+    use conclave_core::ProcessId;
 
     const MEMBERS: [ProcessId; 3] = [ProcessId(1), ProcessId(2), ProcessId(3)];
 

@@ -108,7 +108,7 @@ pub const TWO_HOLDERS: Breach = Breach {
     code: 0,
     promise: "at most one is in",
     finding: "two holders",
-    number: None,
+    follows_from: Promises::NONE,
     needs_time: false,
 };
 
@@ -117,7 +117,7 @@ pub const FENCE_FELL: Breach = Breach {
     code: 1,
     promise: "every entry has a higher fence",
     finding: "a fence that did not grow",
-    number: None,
+    follows_from: Promises::NONE,
     needs_time: false,
 };
 

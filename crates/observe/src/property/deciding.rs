@@ -21,9 +21,10 @@ pub struct Deciding {
     knows: Vec<Option<Seat>>,
     is_down: Vec<bool>,
     election: Option<Wave>,
-    /// Whether a call makes its caller take part, so that it cannot go unheard. Where a leader is
-    /// kept by upkeep, a call may be answered by nothing: there is one already.
-    is_bound_by_calls: bool,
+    /// Whether an election is for all, who agree in the end. A call then makes its caller take part,
+    /// and cannot go unheard. Where a leader is kept by upkeep, a call may be answered by nothing:
+    /// there is one already.
+    is_for_all: bool,
 }
 
 /// An election while it lasts.
@@ -36,15 +37,16 @@ pub struct Wave {
 }
 
 impl Deciding {
-    /// For `members` processes; the last says whether whoever calls has to be told who leads.
-    pub fn new(members: usize, is_bound_by_calls: bool) -> Self {
+    /// For `members` processes; the last says whether all are to agree, and so
+    /// whoever calls has to be told who leads.
+    pub fn new(members: usize, is_for_all: bool) -> Self {
         Self {
             is_undecided: vec![false; members],
             undecided: 0,
             knows: vec![None; members],
             is_down: vec![false; members],
             election: None,
-            is_bound_by_calls,
+            is_for_all,
         }
     }
 
@@ -54,7 +56,7 @@ impl Deciding {
         match Seen::of(event.what) {
             Seen::Called => {
                 self.wave(at);
-                if self.is_bound_by_calls {
+                if self.is_for_all {
                     self.decide(index, false);
                 }
             }
@@ -108,8 +110,13 @@ impl Deciding {
             knows: names.rows(&knows),
             is_down: names.rows(&self.is_down),
             election: self.election,
-            is_bound_by_calls: self.is_bound_by_calls,
+            is_for_all: self.is_for_all,
         }
+    }
+
+    /// Whether all are to agree in the end.
+    pub fn is_for_all(&self) -> bool {
+        self.is_for_all
     }
 
     /// The election that is under way, if one is.

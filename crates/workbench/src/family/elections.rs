@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use conclave_algorithms::catalogue::Setting as Timer;
 use conclave_check::system::Calls;
-use conclave_core::election::{Elections, LARGEST, ONE_AT_A_TIME, TERMS};
+use conclave_core::election::{AGREEMENT, Elections, LARGEST, ONE_AT_A_TIME, TERMS};
 use conclave_core::{ProcessId, Seat, View};
 use conclave_observe::{Spoken, Time};
 use conclave_sim::{Call, ElectionApplication};
@@ -36,6 +36,7 @@ static PROFILE: Profile = Profile {
     promises: |promises| {
         let words = [
             (LARGEST, "the largest id that is up is elected, and all agree"),
+            (AGREEMENT, "one leader, whichever, and all agree"),
             (TERMS, "at most one leader in a term"),
             (ONE_AT_A_TIME, "one leads at a time"),
         ];
@@ -45,6 +46,7 @@ static PROFILE: Profile = Profile {
     promises_json: |promises| {
         json!({
             "largest_id": promises.keeps(LARGEST),
+            "agreement": promises.keeps_any(LARGEST.and(AGREEMENT)),
             "one_per_term": promises.keeps(TERMS),
             "one_at_a_time": promises.keeps(ONE_AT_A_TIME),
             "liveness": true,
