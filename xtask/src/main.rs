@@ -18,7 +18,8 @@ const USAGE: &str = "usage: cargo xtask TASK
   verify         everything that must pass: format, lints, layers, tidiness, tests, docs, short fuzz
   tidy           what verify looks at first, in seconds: layers, tidiness, lock files,
                  format
-  fix            format, rewrite the transcripts
+  fix            format, and rewrite what follows from the code: transcripts, numbers of states,
+                 hashes of known seeds, tables and pictures of pages
   servers        get the servers that some tests need, below target/servers
   seeds [COUNT]  random runs of every algorithm, COUNT of each (10000), printing the total
   fuzz [SECONDS] fuzz every parser for so long (30)
@@ -203,9 +204,28 @@ fn bench() -> anyhow::Result<()> {
 
 fn fix() -> anyhow::Result<()> {
     cargo(&["fmt", "--all"])?;
-    let rewrite = ["test", "--package", "conclave-cli", "--test", "transcripts"];
-    run(cargo_command().args(rewrite).env("CONCLAVE_UPDATE", "1"))
+    for (package, test, names) in WRITTEN_BY_TESTS {
+        let test = ["test", "--package", package, "--test", test, "--"];
+        run(cargo_command().args(test).args(*names).env("CONCLAVE_UPDATE", "1"))?;
+    }
+    Ok(())
 }
+
+/// Tests that compare files with what they find, and rewrite them if they are told to: package,
+/// test, and the names of those that do.
+const WRITTEN_BY_TESTS: &[(&str, &str, &[&str])] = &[
+    // Numbers of states.
+    ("conclave-algorithms", "three_worlds", &["searched"]),
+    // Hashes of known seeds; which costs must hold; the table of searches; the index of algorithms.
+    ("conclave-cli", "seeds", &["a_known_seed"]),
+    ("conclave-cli", "election_seeds", &["a_known_seed"]),
+    ("conclave-cli", "table", &["what_costs_must_be"]),
+    ("conclave-cli", "check", &["the_table_of_what_was_searched"]),
+    ("conclave-cli", "shelf", &["the_index"]),
+    // What commands print; pictures of pages.
+    ("conclave-cli", "transcripts", &["every_transcript"]),
+    ("conclave-cli", "pages", &["what_pages_print"]),
+];
 
 fn doc() -> anyhow::Result<()> {
     let args = ["doc", "--workspace", "--no-deps", "--locked"];

@@ -1,7 +1,8 @@
 //! Every algorithm, named once.
 //!
-//! The command line, the table and the tests iterate over this list. To add an algorithm is to
-//! write its file, with an [`Entry`] in it, and one line here.
+//! The command line, the table and the tests iterate over these lists. They stand where the modules
+//! are: locks in `mutex.rs`, elections in `election.rs`, detectors in `detector.rs`. To add an
+//! algorithm is to write its file, with an [`Entry`] in it, and to name it there.
 
 mod bounds;
 mod cost;
@@ -10,27 +11,20 @@ mod timing;
 
 pub use bounds::Bounds;
 pub use conclave_core::Promises;
-pub use cost::{Cost, Document, Measure, Remark, Size};
-pub use entry::{Entry, Needs, SERVER, Seating, SeatingError};
+pub use cost::{Claim, Cost, Document, Measure, Remark, Size};
+pub use entry::{CrashExample, Entry, Needs, Places, SERVER, Seating, SeatingError};
 pub use timing::{Setting, Timing};
 
 use alloc::vec::Vec;
 
+#[cfg(feature = "serde")]
+use conclave_core::Portable;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
 use conclave_core::{Family, Protocol};
-
-use crate::detector::{Heartbeat, Phi, heartbeat, phi};
-use crate::election::{
-    Bully, ChangRoberts, ChangRobertsRepaired, Chubby, ZooKeeper, bully, chang_roberts,
-    chang_roberts_repaired, chubby, zookeeper,
-};
-use crate::mutex::{
-    Central, CentralElectedByHeartbeat, Lamport, Maekawa, MaekawaPlain, RestingTokenRing,
-    RicartAgrawala, TokenRing, TokenRingRepaired, central, central_elected, lamport, maekawa,
-    ricart_agrawala, token_ring, token_ring_repaired, token_ring_resting,
-};
+#[cfg(feature = "serde")]
+use serde::Serialize;
 
 /// A family, with all of its algorithms.
 pub trait Shelf: Family {
@@ -61,25 +55,30 @@ pub trait Visitor<F: Family> {
 }
 
 /// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can
-/// leave the process, and its state can be shown.
+/// leave the process, and its state can be shown. In this crate's own tests it has mutants.
 #[cfg(feature = "serde")]
-pub trait Listed:
-    Protocol<Message: conclave_core::Portable, Stored: conclave_core::Portable> + serde::Serialize
-{
-}
+pub trait Listed: Protocol<Message: Portable, Stored: Portable> + Serialize + Tried {}
 #[cfg(feature = "serde")]
-impl<P> Listed for P where
-    P: Protocol<Message: conclave_core::Portable, Stored: conclave_core::Portable>
-        + serde::Serialize
-{
-}
+impl<P> Listed for P where P: Protocol<Message: Portable, Stored: Portable> + Serialize + Tried {}
 
 /// A protocol of the catalogue. With the feature `serde` its messages, and what it stores, can
 /// leave the process, and its state can be shown.
 #[cfg(not(feature = "serde"))]
-pub trait Listed: Protocol {}
+pub trait Listed: Protocol + Tried {}
 #[cfg(not(feature = "serde"))]
-impl<P: Protocol> Listed for P {}
+impl<P: Protocol + Tried> Listed for P {}
+
+#[cfg(test)]
+use crate::testing::trials::Tried;
+#[cfg(not(test))]
+use untried::Tried;
+
+/// Outside of this crate's own tests nothing is asked.
+#[cfg(not(test))]
+mod untried {
+    pub trait Tried {}
+    impl<P> Tried for P {}
+}
 
 /// Lets `visitor` visit the algorithm of `entry`, whatever family it is of.
 pub fn visit<V, T>(entry: &Entry, seating: &Seating<'_>, visitor: V) -> Result<T, SeatingError>
@@ -93,85 +92,35 @@ where
     }
 }
 
+/// Puts algorithms on the shelf of their family: `module::Protocol { ENTRY => configs }`, where the
+/// module lies beside, and `configs` says what each process knows before it starts.
 macro_rules! shelf {
-    ($family:ident: $($entry:path => $protocol:ty, $configs:expr;)*) => {
-        impl Shelf for $family {
-            const ENTRIES: &'static [&'static Entry] = &[$(&$entry),*];
+    ($family:ident:
+        $($module:ident::$protocol:ident { $($entry:ident => $configs:expr),+ $(,)? })*
+    ) => {
+        $(pub use $module::$protocol;)*
 
-            fn visit<V: Visitor<Self>>(
-                entry: &Entry,
-                seating: &Seating<'_>,
+        impl $crate::catalogue::Shelf for $family {
+            const ENTRIES: &'static [&'static $crate::catalogue::Entry] =
+                &[$($(&$module::$entry),+),*];
+
+            fn visit<V: $crate::catalogue::Visitor<Self>>(
+                entry: &$crate::catalogue::Entry,
+                seating: &$crate::catalogue::Seating<'_>,
                 visitor: V,
-            ) -> Result<V::Output, SeatingError> {
-                $(if entry.name == $entry.name {
+            ) -> Result<V::Output, $crate::catalogue::SeatingError> {
+                use $crate::catalogue::{Seating, SeatingError};
+                $($(if entry.name == $module::$entry.name {
                     let configs: fn(&Seating<'_>) -> Result<_, SeatingError> = $configs;
-                    return Ok(visitor.visit::<$protocol>(&$entry, configs(seating)?));
-                })*
+                    return Ok(visitor.visit::<$protocol>(&$module::$entry, configs(seating)?));
+                })+)*
                 let _ = (seating, visitor);
                 Err(SeatingError::UnknownAlgorithm(entry.name.into()))
             }
         }
     };
 }
-
-shelf! {
-    Locks:
-    central::PLAIN => Central, |seating| Ok(seating.roles(
-        central::Config::Coordinator(central::Answers::Grants),
-        central::Config::Client(SERVER),
-    ));
-    central::QUEUED => Central, |seating| Ok(seating.roles(
-        central::Config::Coordinator(central::Answers::GrantsAndPositions),
-        central::Config::Client(SERVER),
-    ));
-    central_elected::ENTRY => CentralElectedByHeartbeat, |seating| Ok(seating.all((
-        bully::Config::new(&seating.timing),
-        heartbeat::Config::new(&seating.timing),
-    )));
-    token_ring::ENTRY => TokenRing, |seating| Ok(seating.all(()));
-    token_ring_resting::ENTRY => RestingTokenRing, |seating| Ok(seating.all(()));
-    token_ring_repaired::ENTRY => TokenRingRepaired, |seating| Ok(seating.all((
-        token_ring_repaired::Config::new(&seating.timing),
-        heartbeat::Config::new(&seating.timing),
-    )));
-    lamport::ENTRY => Lamport, |seating| Ok(seating.all(()));
-    ricart_agrawala::PLAIN => RicartAgrawala,
-        |seating| Ok(seating.all(ricart_agrawala::Answers::Replies));
-    ricart_agrawala::DEFERRED => RicartAgrawala,
-        |seating| Ok(seating.all(ricart_agrawala::Answers::RepliesAndDeferrals));
-    maekawa::plain::ENTRY => MaekawaPlain, |seating| Ok(seating.all(seating.voting_sets()?));
-    maekawa::deadlock_free::ENTRY => Maekawa, |seating| Ok(seating.all(seating.voting_sets()?));
-}
-
-shelf! {
-    Elections:
-    chang_roberts::PLAIN => ChangRoberts, |seating| Ok(seating.all(chang_roberts::Variant::Plain));
-    chang_roberts::SUPPRESS => ChangRoberts,
-        |seating| Ok(seating.all(chang_roberts::Variant::Suppress));
-    chang_roberts::NAIVE => ChangRoberts, |seating| Ok(seating.all(chang_roberts::Variant::Naive));
-    chang_roberts_repaired::ENTRY => ChangRobertsRepaired,
-        |seating| Ok(seating.all(((), heartbeat::Config::new(&seating.timing))));
-    bully::ENTRY => Bully, |seating| Ok(seating.all(bully::Config::new(&seating.timing)));
-    chubby::ENTRY => Chubby,
-        |seating| Ok(seating.all(chubby::Config { lease: seating.timing.lease() }));
-    zookeeper::PLAIN => ZooKeeper,
-        |seating| Ok(zookeeper_configs(seating, zookeeper::Watch::NextLower));
-    zookeeper::HERD => ZooKeeper,
-        |seating| Ok(zookeeper_configs(seating, zookeeper::Watch::Lowest));
-}
-
-shelf! {
-    Detectors:
-    heartbeat::ENTRY => Heartbeat,
-        |seating| Ok(seating.all(heartbeat::Config::new(&seating.timing)));
-    phi::ENTRY => Phi, |seating| Ok(seating.all(phi::Config::new(&seating.timing)));
-}
-
-fn zookeeper_configs(seating: &Seating<'_>, watch: zookeeper::Watch) -> Vec<zookeeper::Config> {
-    let session = seating.timing.session();
-    let config = |part| zookeeper::Config { part, session, watch };
-    seating.roles(config(zookeeper::Part::Store), config(zookeeper::Part::Candidate(SERVER)))
-}
+pub(crate) use shelf;
 
 /// Mutual exclusion, in the order in which it is shown.
 pub const MUTEXES: &[&Entry] = Locks::ENTRIES;
@@ -223,7 +172,7 @@ mod tests {
         for entry in MUTEXES {
             for measure in [Enter, Leave, ClientDelay, LeaveDelay] {
                 let cost = entry.costs.iter().find(|cost| cost.measure == measure);
-                assert!(cost.is_some_and(|cost| cost.exact), "{} {measure:?}", entry.name);
+                assert!(cost.is_some_and(Cost::is_exact), "{} {measure:?}", entry.name);
             }
         }
     }

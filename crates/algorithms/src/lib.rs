@@ -6,6 +6,9 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 extern crate alloc;
+/// What tests of all kinds share calls this crate by its name.
+#[cfg(test)]
+extern crate self as conclave_algorithms;
 
 pub mod catalogue;
 pub mod detector;

@@ -1,6 +1,10 @@
 //! One process on its own, for rule tests: it is started, something happens to it, and what it does
 //! about it is compared.
 
+#[path = "../tests/checked/mod.rs"]
+pub(crate) mod checked;
+pub(crate) mod trials;
+
 use alloc::vec::Vec;
 use core::time::Duration;
 

@@ -1,34 +1,32 @@
-//! Every rule that safety or progress hangs on, broken once, and the property that notices.
+//! Rules of locks, broken once, and the property that notices: those that all locks have in common,
+//! those that take voting sets of a certain shape, and those that too small bounds miss. Every
+//! other rule is broken beside its algorithm, in `src/mutex/ALGORITHM/mutants.rs`.
 //!
-//! The algorithms have no switches for this. A mutant is the real process in the hands of somebody
-//! who tampers with what it hears, says or remembers; an exhaustive search that knows no algorithm
-//! then finds two holders, a fence that fell, or a deadlock. The bounds are the smallest at which
-//! it is found, and at the same bounds the process that is left alone passes.
+//! A mutant is the real process in the hands of somebody who tampers with what it hears, says or
+//! remembers; an exhaustive search that knows no algorithm then finds two holders, a fence that
+//! fell, or a deadlock. The bounds are the smallest at which it is found, and at the same bounds
+//! the process that is left alone passes.
 
 mod checked;
 
-use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
 
 use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, Shelf, Timing, Visitor};
 use conclave_algorithms::mutex::{
-    Central, Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, central,
-    lamport, maekawa, ricart_agrawala, token_ring, token_ring_resting,
+    Lamport, Maekawa, MaekawaPlain, RestingTokenRing, RicartAgrawala, TokenRing, maekawa,
+    ricart_agrawala,
 };
 use conclave_algorithms::quorum::{self, Construction, VotingSets};
 use conclave_check::Finding;
 use conclave_check::system::Flaw::{self, Deadlock};
 use conclave_check::system::{Channels, Premise};
-use conclave_core::clock::Timestamp;
 use conclave_core::mutex::{Command, Locks, Mutex, Notice};
 use conclave_core::{
     Effect, Effects, Fence, Input, Message, ProcessId, Protocol, Seat, Start, View,
 };
 use conclave_observe::family::locks;
-use conclave_testkit::mutant::{
-    Held, Nobody, Tamper, forgets, hears, held, loses, put, says, step,
-};
+use conclave_testkit::mutant::{Held, Nobody, Tamper, forgets, held, loses, put, says, step};
 
 const TWO_HOLDERS: Flaw = Flaw::Breach(locks::TWO_HOLDERS);
 const FENCE_FELL: Flaw = Flaw::Breach(locks::FENCE_FELL);
@@ -102,16 +100,6 @@ fn whoever_lets_go_before_it_leaves_lets_another_in() {
     }
 }
 
-/// What is not live is not among those. Who needs synchrony is in `election_mutants.rs`.
-#[test]
-fn every_lock_that_needs_no_synchrony_has_a_mutant() {
-    let others: [(&Entry, fn()); 1] =
-        [(&maekawa::plain::ENTRY, a_voter_that_forgets_its_vote_lets_two_in)];
-    let found = live().chain(others.map(|(entry, _)| entry)).map(|entry| entry.name);
-    let all = catalogue::MUTEXES.iter().filter(|entry| !entry.needs.synchrony);
-    assert_eq!(found.collect::<BTreeSet<_>>(), all.map(|entry| entry.name).collect());
-}
-
 /// Never sends one kind of message.
 #[derive(Clone)]
 struct NeverSends(&'static str);
@@ -135,53 +123,6 @@ fn without_any_one_kind_of_message_there_is_a_deadlock_but_for_those_that_are_me
     }
 }
 
-// Central server.
-
-fn central(answers: central::Answers) -> Bounds<central::Config> {
-    let client = central::Config::Client(ProcessId(0));
-    let (view, clients) = (View::dense(0, 3), vec![Seat(1), Seat(2)]);
-    let configs = vec![central::Config::Coordinator(answers), client, client];
-    Bounds { view, clients, configs, requests: 1, fifo: true }
-}
-
-#[test]
-fn a_coordinator_that_forgets_whom_it_granted_lets_two_in() {
-    use central::Message::Request;
-    let granted = |input: &_, done: &[_]| {
-        matches!(input, Input::Message { message: Request, .. }) && !done.is_empty()
-    };
-    central(central::Answers::Grants).catches::<Central>(TWO_HOLDERS, forgets(granted));
-}
-
-#[test]
-fn a_client_that_takes_queued_for_a_grant_gets_in_beside_the_holder() {
-    use central::Message::{Grant, Queued};
-    let mistakes = |message: &mut _| {
-        if let Queued(_) = message {
-            *message = Grant(Fence(0));
-        }
-    };
-    central(central::Answers::GrantsAndPositions).catches::<Central>(TWO_HOLDERS, hears(mistakes));
-}
-
-#[test]
-fn a_grant_or_a_release_without_its_fence_lets_fences_repeat() {
-    use central::Message::{Grant, Release};
-    let bounds = central(central::Answers::Grants);
-    let grant = |message: &mut _| {
-        if let Grant(fence) = message {
-            *fence = Fence(0);
-        }
-    };
-    let release = |message: &mut _| {
-        if let Release(fence) = message {
-            *fence = Fence(0);
-        }
-    };
-    bounds.catches::<Central>(FENCE_FELL, says(grant));
-    bounds.catches::<Central>(FENCE_FELL, says(release));
-}
-
 // Token rings.
 
 /// Everybody takes itself for the first member of the ring.
@@ -203,36 +144,6 @@ fn two_tokens_let_two_in() {
     ring(2).catches::<RestingTokenRing>(TWO_HOLDERS, EverybodyMints);
 }
 
-#[test]
-fn a_token_without_its_fence_lets_fences_repeat() {
-    let moving = |token_ring::Message::Token(fence): &mut _| *fence = Fence(0);
-    let resting = |message: &mut _| {
-        if let token_ring_resting::Message::Token(fence) = message {
-            *fence = Fence(0);
-        }
-    };
-    ring(2).catches::<TokenRing>(FENCE_FELL, says(moving));
-    ring(2).catches::<RestingTokenRing>(FENCE_FELL, says(resting));
-}
-
-#[test]
-fn a_holder_that_forgets_a_call_lets_the_token_rest_for_ever() {
-    let call_in_vain = |input: &_, done: &[_]| {
-        let call = token_ring_resting::Message::Call;
-        matches!(input, Input::Message { message, .. } if *message == call) && done.is_empty()
-    };
-    ring(2).catches::<RestingTokenRing>(Deadlock, forgets(call_in_vain));
-}
-
-#[test]
-fn a_call_that_is_not_passed_on_never_meets_the_token() {
-    let on_behalf = |cause: &_, _, message: &_| {
-        matches!(cause, Input::Message { .. }) && *message == token_ring_resting::Message::Call
-    };
-    ring(2).again(2).misses::<RestingTokenRing>(loses(on_behalf));
-    ring(3).catches::<RestingTokenRing>(Deadlock, loses(on_behalf));
-}
-
 // Lamport.
 
 #[test]
@@ -241,65 +152,6 @@ fn lamport_without_fifo_channels_lets_two_in() {
     bounds.passes::<Lamport>();
     let found = Bounds { fifo: false, ..bounds }.search::<Lamport>(Nobody);
     assert_eq!(found, Some(TWO_HOLDERS));
-}
-
-#[test]
-fn an_acknowledgement_that_nobody_asked_for_lets_two_in() {
-    use lamport::Message::{Acknowledge, Request};
-    let boasts = |process: &mut Lamport, input, out: &mut Effects<_>| {
-        for effect in step(process, input) {
-            if let Effect::Send { to, message: Request(Timestamp(time)), .. } = effect {
-                out.send(to, Acknowledge(Timestamp(time + 1), Fence(0)));
-            }
-            put([effect], out);
-        }
-    };
-    ring(2).catches(TWO_HOLDERS, boasts);
-}
-
-#[test]
-fn an_acknowledgement_that_is_not_later_than_its_request_is_none() {
-    use lamport::Message::Acknowledge;
-    let stands_still = |message: &mut _| {
-        if let Acknowledge(time, _) = message {
-            *time = Timestamp(0);
-        }
-    };
-    ring(2).catches::<Lamport>(Deadlock, says(stands_still));
-}
-
-#[test]
-fn lamport_that_acknowledges_and_does_not_queue_lets_two_in() {
-    use lamport::Message::{Release, Request};
-    let does_not_queue = |process: &mut Lamport, input: Input<_>, out: &mut Effects<_>| {
-        process.on(input.clone(), out);
-        if let Input::Message { from, message: Request(time) } = input {
-            process.on(Input::Message { from, message: Release(time, Fence(0)) }, out);
-        }
-    };
-    ring(2).catches(TWO_HOLDERS, does_not_queue);
-}
-
-#[test]
-fn queues_that_are_not_ordered_alike_let_two_in() {
-    use lamport::Message::Request;
-    let takes_others_for_younger = |message: &mut _| {
-        if let Request(time) = message {
-            time.0 += 1;
-        }
-    };
-    ring(2).catches::<Lamport>(TWO_HOLDERS, hears(takes_others_for_younger));
-}
-
-#[test]
-fn a_release_of_lamport_without_its_fence_lets_fences_repeat() {
-    use lamport::Message::Release;
-    let release = |message: &mut _| {
-        if let Release(_, fence) = message {
-            *fence = Fence(0);
-        }
-    };
-    ring(2).catches::<Lamport>(FENCE_FELL, says(release));
 }
 
 // Ricart-Agrawala.
@@ -328,50 +180,6 @@ fn a_clock_that_does_not_rise_on_receipt_lets_two_in() {
 }
 
 #[test]
-fn a_process_that_wants_in_and_keeps_no_reply_back_lets_two_in() {
-    use ricart_agrawala::Message::Request;
-    let takes_others_for_older = |message: &mut _| {
-        if let Request(time) = message {
-            *time = Timestamp(0);
-        }
-    };
-    plainly(2).catches::<RicartAgrawala>(TWO_HOLDERS, hears(takes_others_for_older));
-}
-
-#[test]
-fn a_holder_that_keeps_no_reply_back_lets_another_in() {
-    use ricart_agrawala::Message::{Reply, Request};
-    let replies = |process: &mut RicartAgrawala, input, out: &mut Effects<_>| match input {
-        Input::Message { from, message: Request(time) } => out.send(from, Reply(time, Fence(0))),
-        _ => process.on(input, out),
-    };
-    plainly(2).catches(TWO_HOLDERS, replies);
-}
-
-#[test]
-fn ties_that_both_win_are_a_deadlock_and_ties_that_both_lose_let_two_in() {
-    use ricart_agrawala::Message::Request;
-    let younger = |message: &mut _| {
-        if let Request(time) = message {
-            time.0 += 1;
-        }
-    };
-    let older = |message: &mut _| {
-        if let Request(time) = message {
-            time.0 -= 1;
-        }
-    };
-    plainly(2).catches::<RicartAgrawala>(Deadlock, hears(younger));
-    plainly(2).catches::<RicartAgrawala>(TWO_HOLDERS, hears(older));
-}
-
-#[test]
-fn a_reply_that_is_kept_back_for_ever_is_a_deadlock() {
-    let on_leaving = |cause: &_, _, _: &_| *cause == Input::Command(Command::Leave);
-    plainly(2).catches::<RicartAgrawala>(Deadlock, loses(on_leaving));
-}
-
-#[test]
 fn a_reply_that_counts_twice_lets_two_in() {
     use ricart_agrawala::Message::Reply;
     let counts_twice = |process: &mut RicartAgrawala, input: Input<_>, out: &mut Effects<_>| {
@@ -382,29 +190,6 @@ fn a_reply_that_counts_twice_lets_two_in() {
     };
     plainly(2).again(2).misses(counts_twice);
     plainly(3).catches(TWO_HOLDERS, counts_twice);
-}
-
-#[test]
-fn a_process_that_takes_deferred_for_a_reply_gets_in_beside_the_holder() {
-    use ricart_agrawala::Message::{Deferred, Reply};
-    let mistakes = |message: &mut _| {
-        if let Deferred(time) = message {
-            *message = Reply(*time, Fence(0));
-        }
-    };
-    let bounds = asking(2, ricart_agrawala::Answers::RepliesAndDeferrals);
-    bounds.catches::<RicartAgrawala>(TWO_HOLDERS, hears(mistakes));
-}
-
-#[test]
-fn a_reply_without_its_fence_lets_fences_repeat() {
-    use ricart_agrawala::Message::Reply;
-    let reply = |message: &mut _| {
-        if let Reply(_, fence) = message {
-            *fence = Fence(0);
-        }
-    };
-    plainly(2).catches::<RicartAgrawala>(FENCE_FELL, says(reply));
 }
 
 // Maekawa, plain: with voting sets that do not let it deadlock, there is something to break.

@@ -18,6 +18,7 @@ pub mod words;
 
 use std::process::ExitCode;
 
+pub use algorithms::needs;
 pub use check::{CHECKED, checked};
 pub use run::plan_of;
 pub use spelling::command;

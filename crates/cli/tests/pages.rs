@@ -1,10 +1,11 @@
 //! The README and every page of `docs` print what the program prints.
 //!
 //! A `console` block holds commands of the lab and, below each, its output, of which `...` stands
-//! for lines that are left out and `? CODE` for the exit code. A `text` block that begins with
-//! `# NAME.scenario` is a file that commands of its page read. A row of a table with a command and,
-//! behind it, a verdict is a promise, too. Commands that hold locks are not run: what they print
-//! has times and process numbers in it.
+//! for lines that are left out and `? CODE` for the exit code. A `text` block that begins with `#
+//! NAME.scenario` is a file that commands of its page read. A row of a table with a command and,
+//! behind it, a verdict is a promise, too. A picture of `docs/images` that a command of its page
+//! draws is what is drawn; `cargo xtask fix` draws it anew. Commands that hold locks are not run:
+//! what they print has times and process numbers in it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -12,6 +13,7 @@ use std::process::{Command, Output};
 use clap::Parser;
 use clap::error::ErrorKind;
 use conclave_cli::cli::Cli;
+use conclave_testkit::known;
 
 /// Commands whose output is the same on every machine.
 const OF_THE_LAB: [&str; 7] =
@@ -52,6 +54,16 @@ fn what_pages_print_is_what_the_program_prints() {
                 }
             }
         }
+        wrong.extend(page.pictures().filter_map(|picture| {
+            let drawn = std::fs::read_to_string(directory.path().join(picture)).ok()?;
+            let file = root().join("docs/images").join(picture);
+            let is_old = std::fs::read_to_string(&file).is_ok_and(|old| old == drawn);
+            if !is_old && known::is_update() {
+                std::fs::write(&file, &drawn).unwrap();
+                return None;
+            }
+            (!is_old).then(|| format!("{}: {picture} is drawn otherwise now", page.name))
+        }));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(replayed > 30, "the pages are there: {replayed}");
@@ -115,9 +127,13 @@ fn is_placeholder(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 /// README and all that is below `docs`.
 fn pages() -> Vec<Page> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
     let mut files = vec![root.join("README.md")];
     let mut folders = vec![root.join("docs")];
     while let Some(folder) = folders.pop() {
@@ -136,6 +152,12 @@ fn pages() -> Vec<Page> {
 }
 
 impl Page {
+    /// The pictures it shows, by name. Those that its own commands draw are compared.
+    fn pictures(&self) -> impl Iterator<Item = &str> {
+        let links = self.text.split("](../images/").skip(1);
+        links.filter_map(|link| link.split(')').next())
+    }
+
     fn blocks(&self) -> Vec<Block<'_>> {
         let mut blocks = Vec::new();
         let mut open: Option<Block<'_>> = None;

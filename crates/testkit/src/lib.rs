@@ -6,8 +6,10 @@
 
 pub mod certificates;
 pub mod hosts;
+pub mod known;
 pub mod mutant;
 pub mod proxy;
+pub mod seeds;
 pub mod servers;
 pub mod tcp;
 

@@ -70,6 +70,13 @@ impl<P: Protocol, T: Tamper<P>> Tampers<P> for T {
     }
 }
 
+impl<P: Protocol> Anybody<P> {
+    /// That one.
+    pub fn new(tamper: impl Tamper<P> + 'static) -> Self {
+        Self(Arc::new(tamper))
+    }
+}
+
 impl<P> Clone for Anybody<P> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
@@ -97,7 +104,7 @@ pub fn held<P: Protocol>(
     configs: &[P::Config],
     tamper: impl Tamper<P> + 'static,
 ) -> Vec<Holding<P>> {
-    let hands = Hands(Anybody(Arc::new(tamper)));
+    let hands = Hands(Anybody::new(tamper));
     configs.iter().map(|config| (config.clone(), hands.clone())).collect()
 }
 

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | lone entries | each process alone, while the token (if there is one) is elsewhere | enter, leave, client delay |
 //! | contenders | one holds, another has waited for many delays when it leaves | synchronisation delay |
+//! | again | the last process twice, alone | enter, again |
 //! | an idle lap | nobody wants in for N delays more | messages per lap |
 //! | saturation | everybody at once, and again | messages per entry, throughput, load |
 //!
@@ -15,10 +16,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_algorithms::catalogue::{Entry, Measure, SeatingError, Size};
+use conclave_algorithms::catalogue::{Entry, Measure, Places, SeatingError, Size};
 use conclave_algorithms::quorum::{Construction, VotingSets};
 use conclave_core::{Phase, ProcessId, Seat, View};
-use conclave_observe::{JudgeOrdering, Report, Time, Verdict, What};
+use conclave_observe::family::locks::Seen;
+use conclave_observe::{JudgeOrdering, Part, Report, Time, Verdict, What};
 use conclave_sim::{Recording, ScriptedRequest, Workload};
 
 use crate::family;
@@ -61,9 +63,11 @@ pub(crate) fn measure_lock(
         figure(Measure::Transmissions, mean(&lone.transmissions));
     }
     figure(Measure::ClientDelay, mean(&lone.client_delay));
-    if lab.moves_a_token() {
+    if lab.places_differ() {
         figure(Measure::ClientDelayMin, lone.client_delay.iter().copied().reduce(f64::min));
         figure(Measure::ClientDelayMax, lone.client_delay.iter().copied().reduce(f64::max));
+    }
+    if expects(entry, Measure::IdleLap) {
         figure(Measure::IdleLap, Some(lab.idle_lap()?));
     }
     figure(Measure::LeaveDelay, mean(&lone.leave_delay));
@@ -71,15 +75,18 @@ pub(crate) fn measure_lock(
     let is_usual = !entry.needs.voting_sets || lab.pair_with_third_voter()?.is_some();
     let sync_delay = Figure::new(entry, size, Measure::SyncDelay, mean(&hand_overs.sync_delay));
     // Where any two share no voter but themselves, no figure is given.
-    figures.push(Figure { exact: sync_delay.exact && is_usual, ..sync_delay });
+    figures.push(if is_usual { sync_delay } else { sync_delay.without_claim() });
     let mut figure = |measure, measured| figures.push(Figure::new(entry, size, measure, measured));
-    if lab.moves_a_token() {
+    if lab.places_differ() {
         figure(Measure::SyncDelayMin, hand_overs.sync_delay.iter().copied().reduce(f64::min));
         figure(Measure::SyncDelayMax, hand_overs.sync_delay.iter().copied().reduce(f64::max));
     }
     if expects(entry, Measure::EnterHavingWaited) {
         let first = lone.enter.first().copied().unwrap_or_default();
         figure(Measure::EnterHavingWaited, hand_overs.enter.map(|both| both - first));
+    }
+    if expects(entry, Measure::EnterAgain) {
+        figure(Measure::EnterAgain, Some(lab.enter_again()?));
     }
     if expects(entry, Measure::EnterLast) {
         figure(Measure::EnterLast, Some(lab.enter_of_the_last()?));
@@ -161,8 +168,8 @@ impl Lab {
         Ok(plan.run(&mut |_| {})?.outcome.report)
     }
 
-    fn moves_a_token(&self) -> bool {
-        self.entry.kinds.iter().any(|kind| kind.name == "token")
+    fn places_differ(&self) -> bool {
+        self.entry.places == Places::Differ
     }
 
     /// Each process alone. All ask at the same time, in runs of their own: a token that moves is
@@ -202,10 +209,10 @@ impl Lab {
         Ok(all)
     }
 
-    /// With a token every distance counts once. With voting sets the two share a third voter, if
+    /// Where places differ, each counts once. With voting sets the two share a third voter, if
     /// any two do: a vote that one of them casts itself is handed over faster.
     fn contenders(&self) -> Result<Vec<(u32, u32)>, SeatingError> {
-        if self.moves_a_token() {
+        if self.places_differ() {
             return Ok((2..=self.n).map(|other| (1, other)).collect());
         }
         if self.entry.needs.voting_sets
@@ -237,19 +244,37 @@ impl Lab {
         Ok(sent(2 * n)? - sent(n)?)
     }
 
-    /// Everybody asks at once; the request of the last one, and all answers to it.
+    /// What the second entry of the last process costs, with nobody else between.
+    fn enter_again(&self) -> Result<f64, SeatingError> {
+        let n = u64::from(self.n);
+        let (once, again) = (request(self.n, n, 1), request(self.n, 6 * n + 20, 1));
+        let enter = |requests| -> Result<f64, SeatingError> {
+            Ok(self.scripted(requests)?.bandwidth.in_phase(Phase::Enter) as f64)
+        };
+        Ok(enter(vec![once, again])? - enter(vec![once])?)
+    }
+
+    /// Everybody asks at once; the request of the last one, and all answers to it. A request is
+    /// what somebody sends because its application wants in, and all else answers one.
     fn enter_of_the_last(&self) -> Result<f64, SeatingError> {
         let mut plan = self.plan();
         plan.entries = self.n.into();
         plan.recording = Recording::Everything;
         let done = plan.run(&mut |_| {})?;
         let last = Seat::at(done.view.len() - 1);
-        let concerns_last = |what: What, seat: Seat| match what {
-            What::Sent { to, kind, .. } => (seat == last && kind == 0) || (to == last && kind != 0),
-            _ => false,
-        };
-        let records = done.outcome.records.iter();
-        Ok(records.filter(|it| concerns_last(it.event.what, it.event.seat)).count() as f64)
+        let (mut is_request, mut count) = (false, 0_u32);
+        for event in done.outcome.records.iter().map(|record| &record.event) {
+            match event.what {
+                What::Asked(_) => is_request = Seen::of(event.what) == Seen::Requested,
+                What::Sent { to, .. } => {
+                    let whose = if is_request { event.seat } else { to };
+                    count += u32::from(whose == last);
+                }
+                what if what.part() == Part::Cause => is_request = false,
+                _ => {}
+            }
+        }
+        Ok(count.into())
     }
 
     /// Everybody at once, and again. Two lengths, so that how it begins and ends cancels out.

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use conclave_algorithms::catalogue::{Entry, Measure, Size};
+use conclave_algorithms::catalogue::{Claim, Entry, Measure, Size};
 
 /// One measured figure.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,8 +21,8 @@ pub struct Figure {
     pub formula: Option<&'static str>,
     /// What it gives.
     pub expected: Option<f64>,
-    /// Whether the measured figure must equal it.
-    pub exact: bool,
+    /// What the measured figure must be, beside it.
+    pub claim: Claim,
 }
 
 impl Figure {
@@ -38,17 +38,29 @@ impl Figure {
             measured,
             formula: cost.map(|cost| cost.formula),
             expected: cost.map(|cost| (cost.value)(size)),
-            exact: cost.is_some_and(|cost| cost.exact),
+            claim: cost.map_or(Claim::Quoted, |cost| cost.claim),
         }
+    }
+
+    /// This figure where nothing is claimed of it.
+    #[must_use]
+    pub fn without_claim(self) -> Self {
+        Self { claim: Claim::Quoted, ..self }
+    }
+
+    /// Whether it must be exactly what is expected.
+    pub fn is_exact(&self) -> bool {
+        self.claim == Claim::Exact
     }
 
     /// Whether it shows what it must. Both sides are sums of few small numbers divided once, so
     /// they differ by rounding at most.
     pub fn holds(&self) -> bool {
-        match (self.exact, self.measured, self.expected) {
-            (true, Some(measured), Some(expected)) => (measured - expected).abs() < 1e-9,
-            (true, ..) => false,
-            (false, ..) => true,
+        match (self.claim, self.measured, self.expected) {
+            (Claim::Quoted, ..) => true,
+            (Claim::Exact, Some(measured), Some(expected)) => (measured - expected).abs() < 1e-9,
+            (Claim::AtMost, Some(measured), Some(expected)) => measured < expected + 1e-9,
+            _ => false,
         }
     }
 

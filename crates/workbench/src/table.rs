@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use conclave_algorithms::catalogue::{Document, ELECTIONS, Entry, MUTEXES, SeatingError};
+use conclave_algorithms::catalogue::{Claim, Document, ELECTIONS, Entry, MUTEXES, SeatingError};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::View;
 use serde_json::{Value, json};
@@ -262,7 +262,8 @@ pub fn as_json(measured: &[(&Entry, Vec<Figure>)]) -> Value {
             "measured": figure.measured,
             "formula": figure.formula,
             "expected": figure.expected,
-            "exact": figure.exact,
+            "exact": figure.is_exact(),
+            "at_most": figure.claim == Claim::AtMost,
             "holds": figure.holds(),
             "notes": figure.notes(entry),
         })

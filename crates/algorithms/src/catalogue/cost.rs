@@ -11,8 +11,19 @@ pub struct Cost {
     pub formula: &'static str,
     /// As it is computed.
     pub value: fn(Size) -> f64,
-    /// Whether a run must show exactly this. Otherwise it is what the literature quotes.
-    pub exact: bool,
+    /// What a run must show of it.
+    pub claim: Claim,
+}
+
+/// What a run must show of an expected cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// Exactly this.
+    Exact,
+    /// This or less.
+    AtMost,
+    /// Nothing: it is what the literature quotes, to be looked at beside what is measured.
+    Quoted,
 }
 
 /// The size of a system.
@@ -31,6 +42,8 @@ pub enum Measure {
     Enter,
     /// Messages to enter, of an entry that had to wait for another.
     EnterHavingWaited,
+    /// Messages to enter once more, while nobody else wanted in meanwhile.
+    EnterAgain,
     /// Messages to enter, of the last one when everybody asks at once.
     EnterLast,
     /// Messages to leave, of a lone entry.
@@ -69,6 +82,8 @@ pub enum Measure {
     ElectionWorst,
     /// Messages of an election that everybody calls at once; the mean over all placements.
     ElectionMean,
+    /// The most of these.
+    ElectionMost,
     /// From the call of an election to the last process knowing its result, when the one that
     /// calls it is the best placed.
     TurnaroundBest,
@@ -95,6 +110,7 @@ impl Measure {
         match self {
             Measure::Enter => "enter",
             Measure::EnterHavingWaited => "enter, having waited",
+            Measure::EnterAgain => "enter, again",
             Measure::EnterLast => "enter, last of all at once",
             Measure::Leave => "leave",
             Measure::Transmissions => "enter + leave, multicast as one",
@@ -114,6 +130,7 @@ impl Measure {
             Measure::ElectionBestSkipping => "election, best, the dead struck first",
             Measure::ElectionWorst => "election, worst",
             Measure::ElectionMean => "election, all start, mean",
+            Measure::ElectionMost => "election, all start, most",
             Measure::TurnaroundBest => "turnaround, best",
             Measure::TurnaroundBestSkipping => "turnaround, best, the dead struck first",
             Measure::TurnaroundWorst => "turnaround, worst",
@@ -135,12 +152,22 @@ impl fmt::Display for Measure {
 impl Cost {
     /// A figure that a run must show.
     pub const fn exactly(measure: Measure, formula: &'static str, value: fn(Size) -> f64) -> Self {
-        Self { measure, formula, value, exact: true }
+        Self { measure, formula, value, claim: Claim::Exact }
+    }
+
+    /// A figure that no run may exceed.
+    pub const fn at_most(measure: Measure, formula: &'static str, value: fn(Size) -> f64) -> Self {
+        Self { measure, formula, value, claim: Claim::AtMost }
+    }
+
+    /// Whether a run must show exactly this.
+    pub const fn is_exact(&self) -> bool {
+        matches!(self.claim, Claim::Exact)
     }
 
     /// A figure that the literature quotes.
     pub const fn quoted(measure: Measure, formula: &'static str, value: fn(Size) -> f64) -> Self {
-        Self { measure, formula, value, exact: false }
+        Self { measure, formula, value, claim: Claim::Quoted }
     }
 }
 

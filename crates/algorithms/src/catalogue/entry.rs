@@ -32,6 +32,10 @@ pub struct Entry {
     pub settings: &'static [Setting],
     /// What a crash does to it.
     pub crash: &'static str,
+    /// A crash that shows it, and one that does no harm; `None` where every crash is answered.
+    pub crash_example: Option<CrashExample>,
+    /// Whether it matters to its costs who asks.
+    pub places: Places,
     /// Its messages.
     pub kinds: &'static [Kind],
     /// Those that a search never sees: other variants send them, or they serve what no search asks
@@ -43,6 +47,30 @@ pub struct Entry {
     pub costs: &'static [Cost],
     /// What lecture notes say that it costs.
     pub remarks: &'static [Remark],
+}
+
+/// Two crashes in a run of nine: one that matters, and one that does not.
+///
+/// Of a lock, 2 asks at once and 1 after 10 ms, for 20 ms; so a token that rests does so at 2 then.
+/// An election is called by 3 at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CrashExample {
+    /// Who dies when, as a scenario has it, so that somebody waits for ever.
+    pub matters: &'static str,
+    /// What is said of it.
+    pub why: &'static str,
+    /// Who dies when, and nobody needs it.
+    pub passes: &'static str,
+}
+
+/// Whether it matters to costs where a process sits: its place on a ring or a tree, its distance to
+/// a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Places {
+    /// All cost the same, so one stands for all.
+    Alike,
+    /// Each is measured, and shortest and longest are shown beside the mean.
+    Differ,
 }
 
 /// What an algorithm needs.

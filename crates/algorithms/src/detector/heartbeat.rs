@@ -35,7 +35,7 @@ use conclave_core::{
     Symmetry, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Promises, Setting, Timing};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Places, Promises, Setting, Timing};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -86,6 +86,8 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { synchrony: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "all others suspect the dead one, at most T + 2D later",
+    crash_example: None,
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -199,6 +201,9 @@ impl Heartbeat {
         out.set_timer(Timer::Silence(other), self.config.silence());
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

@@ -39,7 +39,7 @@ use conclave_core::{
     Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View,
 };
 
-use crate::catalogue::{Cost, Entry, Measure, Needs, Promises, Setting, Timing};
+use crate::catalogue::{Cost, Entry, Measure, Needs, Places, Promises, Setting, Timing};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -131,6 +131,8 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { steadiness: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat, Setting::Phi],
     crash: "all others suspect the dead one once its silence is unlikely enough",
+    crash_example: None,
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[],
@@ -302,6 +304,9 @@ impl Intervals {
 fn nanos(duration: Duration) -> Nanos {
     Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

@@ -72,7 +72,9 @@ use conclave_core::{
     Arrival, Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark, Setting, Timing};
+use crate::catalogue::{
+    Bounds, Cost, Document, Entry, Measure, Needs, Places, Remark, Setting, Timing,
+};
 
 /// What processes say to each other. The sender is the id.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -146,6 +148,8 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { synchrony: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Answer, Setting::Announcement, Setting::SkipDead],
     crash: "the largest that lives is elected; who was in mid-election with the dead calls again",
+    crash_example: None,
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -357,6 +361,9 @@ impl Bully {
         self.view.members().iter().copied().filter(|&id| id > self.me)
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

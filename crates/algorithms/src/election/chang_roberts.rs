@@ -44,7 +44,9 @@ use alloc::vec::Vec;
 use conclave_core::election::{self, Command, Elections, Notice, Term};
 use conclave_core::{Effects, Family, Input, Kind, KindIndex, NoWord, ProcessId, Protocol, Start};
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark, Size};
+use crate::catalogue::{
+    Bounds, Cost, CrashExample, Document, Entry, Measure, Needs, Places, Remark, Size,
+};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -114,6 +116,12 @@ pub const PLAIN: Entry = Entry {
     needs: Needs { fifo: true, ..Needs::NOTHING },
     settings: &[],
     crash: "any crash breaks the ring: no election comes to its end",
+    crash_example: Some(CrashExample {
+        matters: "5@1.5ms",
+        why: "but 5 crashed at 1.5 ms",
+        passes: "5@50ms",
+    }),
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[Bounds::of(5, 1)],
@@ -308,6 +316,9 @@ impl ChangRoberts {
         }
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

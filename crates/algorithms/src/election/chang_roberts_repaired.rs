@@ -96,6 +96,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { fifo: true, synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "those who live elect the largest of them, and one that comes back takes part again",
+    crash_example: None,
     kinds: <<ChangRobertsRepaired as Protocol>::Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -321,6 +322,9 @@ impl Repaired {
         );
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

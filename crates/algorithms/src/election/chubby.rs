@@ -62,6 +62,8 @@
 
 #[cfg(test)]
 mod chubby_test;
+#[cfg(test)]
+mod mutants;
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -74,7 +76,7 @@ use conclave_core::{
     SeatSet, Start, Symmetry, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Setting};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Places, Setting};
 
 /// By how many percent the fastest clock may be faster than the slowest: a promise lasts that much
 /// longer than a lease.
@@ -229,6 +231,8 @@ pub const ENTRY: Entry = Entry {
     },
     settings: &[Setting::Bound, Setting::Lease],
     crash: "master: another, once its lease is over; a majority: nobody leads till it is back",
+    crash_example: None,
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &["write", "stored"],
     searches: &[

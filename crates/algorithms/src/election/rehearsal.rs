@@ -146,6 +146,29 @@ impl<P: Election> Rehearsal<P> {
     }
 }
 
+/// Rings of up to 256, to try a bound on: ids rising, falling, in the order of their bits reversed,
+/// and shuffled three times.
+pub(crate) fn rings() -> Vec<Vec<u32>> {
+    let sizes = [2_u32, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 64, 65, 100, 127, 128, 129, 255, 256];
+    let mut rings = Vec::new();
+    for n in sizes {
+        let rising: Vec<u32> = (1..=n).collect();
+        let falling = rising.iter().rev().copied().collect();
+        let mut by_bits = rising.clone();
+        by_bits.sort_by_key(|id| id.reverse_bits());
+        rings.extend([rising.clone(), falling, by_bits]);
+        for seed in 0..3 {
+            let (mut ring, mut x) = (rising.clone(), seed + n);
+            for place in (1..ring.len()).rev() {
+                x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                ring.swap(place, (x >> 8) as usize % (place + 1));
+            }
+            rings.push(ring);
+        }
+    }
+    rings
+}
+
 /// The world of one process while it takes a step.
 struct Stage<'a, P: Protocol> {
     of: ProcessId,

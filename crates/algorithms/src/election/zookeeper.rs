@@ -54,6 +54,8 @@
 //! 2011 (epochs, `NEWLEADER`).
 
 #[cfg(test)]
+mod mutants;
+#[cfg(test)]
 mod zookeeper_test;
 
 use alloc::collections::BTreeMap;
@@ -67,7 +69,9 @@ use conclave_core::{
     Symmetry, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry as About, Measure, Needs, Setting};
+use crate::catalogue::{
+    Bounds, Cost, Entry as About, Measure, Needs, Places, SERVER, Seating, Setting,
+};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -259,6 +263,8 @@ pub const PLAIN: About = About {
     needs: Needs { coordinator: true, majority: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Session],
     crash: "leader: the next in line, once its session is over; store: excluded",
+    crash_example: None,
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -288,6 +294,13 @@ pub const HERD: About = About {
     searches: &[Bounds::of(2, 1).up_to(3, 3), Bounds::of(3, 1).up_to(2, 1).large()],
     ..PLAIN
 };
+
+/// What each knows before it starts: one is the store, and the others go by its numbers.
+pub fn configs(seating: &Seating<'_>, watch: Watch) -> Vec<Config> {
+    let session = seating.timing.session();
+    let config = |part| Config { part, session, watch };
+    seating.roles(config(Part::Store), config(Part::Candidate(SERVER)))
+}
 
 impl conclave_core::Message for Message {
     const KINDS: &'static [Kind] = &[

@@ -41,7 +41,9 @@ use conclave_core::{
     Renaming, Start, Symmetry,
 };
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark};
+use crate::catalogue::{
+    Bounds, Cost, CrashExample, Document, Entry, Measure, Needs, Places, Remark,
+};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -119,6 +121,12 @@ pub const PLAIN: Entry = Entry {
     needs: Needs { coordinator: true, ..Needs::NOTHING },
     settings: &[],
     crash: "coordinator, holder, or one in the queue when its turn comes: everybody blocks",
+    crash_example: Some(CrashExample {
+        matters: "0@4ms",
+        why: "1 waits for 0; but 0 crashed at 4 ms",
+        passes: "3@4ms",
+    }),
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &["queued"],
     searches: &[
@@ -356,6 +364,9 @@ impl Central {
         }
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

@@ -72,7 +72,7 @@ use conclave_core::{
 
 pub use super::census::Epoch;
 use super::central::{self, Answers, Central};
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Setting};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Places, Setting};
 use crate::detector::{Heartbeat, With};
 use crate::election::{Bully, bully};
 
@@ -201,6 +201,8 @@ pub const ENTRY: Entry = Entry {
         Setting::Beat,
     ],
     crash: "found out and repaired: all others go on, after a census, and an election if need be",
+    crash_example: None,
+    places: Places::Alike,
     kinds: <<CentralElectedByHeartbeat as Protocol>::Message as conclave_core::Message>::KINDS,
     silent: &["queued"],
     searches: &[
@@ -611,6 +613,9 @@ impl CentralElected {
         Central::start(start, &mut Effects::new())
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests;

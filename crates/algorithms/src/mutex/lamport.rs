@@ -36,7 +36,7 @@ use conclave_core::{
     SeatSet, Start, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs};
+use crate::catalogue::{Bounds, Cost, CrashExample, Entry, Measure, Needs, Places};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -91,6 +91,12 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { fifo: true, ..Needs::NOTHING },
     settings: &[],
     crash: "any crash blocks everybody",
+    crash_example: Some(CrashExample {
+        matters: "3@4ms",
+        why: "1 waits for 3; but 3 crashed at 4 ms",
+        passes: "3@14ms",
+    }),
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -269,6 +275,9 @@ impl Lamport {
         }
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

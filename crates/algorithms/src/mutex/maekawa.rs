@@ -3,8 +3,8 @@
 pub mod deadlock_free;
 pub mod plain;
 
-pub use deadlock_free::Maekawa;
-pub use plain::MaekawaPlain;
+pub use deadlock_free::{ENTRY as DEADLOCK_FREE, Maekawa};
+pub use plain::{ENTRY as PLAIN, MaekawaPlain};
 
 use alloc::sync::Arc;
 

@@ -44,7 +44,9 @@ use conclave_core::{
     SeatSet, Start, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark};
+use crate::catalogue::{
+    Bounds, Cost, CrashExample, Document, Entry, Measure, Needs, Places, Remark,
+};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -110,6 +112,12 @@ pub const PLAIN: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash blocks everybody",
+    crash_example: Some(CrashExample {
+        matters: "3@4ms",
+        why: "1 waits for 3; but 3 crashed at 4 ms",
+        passes: "3@14ms",
+    }),
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &["deferred"],
     searches: &[
@@ -363,6 +371,9 @@ fn hear(silent: &mut Option<SeatSet>, view: &View, from: ProcessId) {
         silent.remove(seat);
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

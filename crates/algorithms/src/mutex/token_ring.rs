@@ -30,7 +30,9 @@ use conclave_core::{
     Start,
 };
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Remark};
+use crate::catalogue::{
+    Bounds, Cost, CrashExample, Document, Entry, Measure, Needs, Places, Remark,
+};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -73,6 +75,12 @@ pub const ENTRY: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",
+    crash_example: Some(CrashExample {
+        matters: "5@4ms",
+        why: "6 waits for 5; but 5 crashed at 4 ms",
+        passes: "5@14ms",
+    }),
+    places: Places::Differ,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -258,6 +266,9 @@ impl TokenRing {
         }
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

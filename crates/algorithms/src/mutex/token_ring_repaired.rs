@@ -66,7 +66,7 @@ use conclave_core::{
 use super::census::Census;
 pub use super::census::Epoch;
 use super::{TokenRing, token_ring};
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Setting, Timing};
+use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs, Places, Setting, Timing};
 use crate::detector::{Heartbeat, With};
 
 /// What processes say to each other.
@@ -164,6 +164,8 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "the ring is repaired without the dead; a lost token is made anew in a new epoch",
+    crash_example: None,
+    places: Places::Differ,
     kinds: <<TokenRingRepaired as Protocol>::Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -176,6 +178,7 @@ pub const ENTRY: Entry = Entry {
     costs: &[
         Cost::exactly(Measure::Enter, "0", |_| 0.0),
         Cost::exactly(Measure::Leave, "0", |_| 0.0),
+        Cost::exactly(Measure::IdleLap, "N", |size| size.n),
         Cost::exactly(Measure::ClientDelay, "(N-1)/2", |size| (size.n - 1.0) / 2.0),
         Cost::exactly(Measure::ClientDelayMin, "0", |_| 0.0),
         Cost::exactly(Measure::ClientDelayMax, "N-1", |size| size.n - 1.0),
@@ -553,6 +556,9 @@ impl Repaired {
         self.carry_out(&mut inner, out);
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

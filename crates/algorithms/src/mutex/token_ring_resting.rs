@@ -35,7 +35,7 @@ use conclave_core::{
     Start,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs};
+use crate::catalogue::{Bounds, Cost, CrashExample, Entry, Measure, Needs, Places};
 
 /// What processes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -89,6 +89,12 @@ pub const ENTRY: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",
+    crash_example: Some(CrashExample {
+        matters: "9@4ms",
+        why: "1 waits for 9; but 9 crashed at 4 ms",
+        passes: "9@30ms",
+    }),
+    places: Places::Differ,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -230,6 +236,9 @@ impl RestingTokenRing {
         out.send(self.successor, Message::Token(self.fence.known()));
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,12 @@
 
 #![allow(dead_code, reason = "each test needs another part of it")]
 
-use std::ops::ControlFlow;
-use std::time::Duration;
+extern crate alloc;
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+use core::time::Duration;
 
 use conclave_algorithms::catalogue::{self, Entry, Listed, Promises, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;

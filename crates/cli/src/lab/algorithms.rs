@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use conclave_algorithms::catalogue::{Entry, SERVER, all};
+use conclave_algorithms::catalogue::{Claim, Entry, SERVER, all};
 use conclave_workbench::family::profile;
 use conclave_workbench::setting::timers_of;
 use serde_json::{Value, json};
@@ -44,7 +44,8 @@ fn options(entry: &Entry) -> Vec<String> {
     timers_of(entry).into_iter().map(option).collect()
 }
 
-fn needs(entry: &Entry) -> String {
+/// What it needs, in words.
+pub fn needs(entry: &Entry) -> String {
     let server = format!("{} (process {SERVER})", profile(entry).server);
     let needs = [
         (entry.needs.coordinator, &*server),
@@ -76,7 +77,13 @@ fn as_json(entry: &Entry) -> Value {
         |kind| json!({ "name": kind.name, "phase": format!("{:?}", kind.phase).to_lowercase() }),
     );
     let costs = entry.costs.iter().map(|cost| {
-        json!({ "measure": cost.measure.name(), "formula": cost.formula, "exact": cost.exact })
+        let (measure, is_bound) = (cost.measure.name(), cost.claim == Claim::AtMost);
+        json!({
+            "measure": measure,
+            "formula": cost.formula,
+            "exact": cost.is_exact(),
+            "at_most": is_bound,
+        })
     });
     json!({
         "name": entry.name,

@@ -21,9 +21,9 @@ pub struct Deciding {
     knows: Vec<Option<Seat>>,
     is_down: Vec<bool>,
     election: Option<Wave>,
-    /// Whether an election is for all, who agree in the end. A call then makes its caller take part,
-    /// and cannot go unheard. Where a leader is kept by upkeep, a call may be answered by nothing:
-    /// there is one already.
+    /// Whether an election is for all, who agree in the end. A call then makes its caller take
+    /// part, and cannot go unheard. Where a leader is kept by upkeep, a call may be answered by
+    /// nothing: there is one already.
     is_for_all: bool,
 }
 

@@ -3,7 +3,7 @@
 //! | experiment | run | gives |
 //! | --- | --- | --- |
 //! | best, worst | ids 1 to N in ring order; the largest, or the one after it, calls. Bully: N is dead, and N-1, or 1, calls | messages, turnaround |
-//! | all start | everybody calls at once, on [`RINGS`] random rings | the mean of messages |
+//! | all start | everybody calls at once, on [`RINGS`] random rings | the mean of messages, and the most |
 //! | lone candidate | one calls; where all are candidates by themselves, the first of them wins | messages, turnaround |
 //! | renewals | the same leader for one round longer | messages per round |
 //! | the leader's death | it crashes when all is quiet | how many are woken; turnaround from the claim, where a claim comes after asking a store |
@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use conclave_algorithms::catalogue::{Cost, Entry, Measure, SeatingError, Size};
+use conclave_algorithms::catalogue::{Cost, Entry, Measure, SeatingError, Setting, Size};
 use conclave_core::{Phase, ProcessId, View};
 use conclave_observe::family::elections::ElectionPanel;
 use conclave_observe::{Report, Time, Verdict};
@@ -34,7 +34,7 @@ pub fn measure(entry: &'static Entry, n: u32) -> Result<Vec<Figure>, SeatingErro
 
 /// The figures that must hold, and only these.
 pub fn measure_exact(entry: &'static Entry, n: u32) -> Result<Vec<Figure>, SeatingError> {
-    measure_where(entry, n, |cost| cost.exact)
+    measure_where(entry, n, Cost::is_exact)
 }
 
 fn measure_where(
@@ -50,7 +50,7 @@ fn measure_where(
         // Two of whom one is dead are no majority: there is no succession to measure.
         let takes_succession = measure == Measure::TurnaroundLone && entry.needs.coordinator;
         let is_impossible = takes_succession && n <= 2;
-        Ok(Figure { exact: figure.exact && !is_impossible, ..figure })
+        Ok(if is_impossible { figure.without_claim() } else { figure })
     });
     figures.collect()
 }
@@ -67,7 +67,8 @@ impl Lab {
             Measure::ElectionBest => messages(&self.called_by(self.best(), false)?),
             Measure::ElectionBestSkipping => messages(&self.called_by(self.best(), true)?),
             Measure::ElectionWorst => messages(&self.called_by(1, false)?),
-            Measure::ElectionMean => self.mean_over_rings()?,
+            Measure::ElectionMean => self.over_rings()?.map(|it| it.mean),
+            Measure::ElectionMost => self.over_rings()?.map(|it| it.most),
             Measure::TurnaroundBest => turnaround(&self.called_by(self.best(), false)?),
             Measure::TurnaroundBestSkipping => turnaround(&self.called_by(self.best(), true)?),
             Measure::TurnaroundWorst => turnaround(&self.called_by(1, false)?),
@@ -83,9 +84,10 @@ impl Lab {
         })
     }
 
-    /// Whether the largest is dead when the election is called: that is what it is for.
+    /// Whether the largest is dead when the election is called: so it is measured where the members
+    /// can be told to leave out the dead.
     fn elects_after_a_death(&self) -> bool {
-        self.entry.needs.synchrony && self.entry.kinds.iter().any(|kind| kind.name == "coordinator")
+        self.entry.settings.contains(&Setting::SkipDead)
     }
 
     /// The largest that is up.
@@ -116,14 +118,14 @@ impl Lab {
     }
 
     /// Everybody calls at once, on rings in random order.
-    fn mean_over_rings(&self) -> Result<Option<f64>, SeatingError> {
+    fn over_rings(&self) -> Result<Option<OverRings>, SeatingError> {
         let mut stream = Stream::new(1, "rings");
-        let mut total = 0.0;
+        let (mut total, mut most) = (0.0, 0.0_f64);
         let cost = self.entry.costs.iter().find(|cost| cost.measure == Measure::ElectionMean);
         let has_detector = self.entry.kinds.iter().any(|kind| kind.phase == Phase::Upkeep);
         let rings = match cost {
             // An exact figure is the same on every ring.
-            Some(cost) if cost.exact => 3,
+            Some(cost) if cost.is_exact() => 3,
             // Its first beat alone is N(N-1) messages; and it is the plain algorithm within.
             _ if has_detector => RINGS / 40,
             _ => RINGS,
@@ -135,8 +137,9 @@ impl Lab {
                 return Ok(None);
             };
             total += sent;
+            most = most.max(sent);
         }
-        Ok(Some(total / rings as f64))
+        Ok(Some(OverRings { mean: total / rings as f64, most }))
     }
 
     /// What the office costs from one round of renewals to the next.
@@ -163,6 +166,12 @@ impl Lab {
         plan.until = at + Time::of(2 * plan.timing.session());
         Ok(Some(plan.run(&mut |_| {})?.outcome.report))
     }
+}
+
+/// Messages of elections on many rings.
+struct OverRings {
+    mean: f64,
+    most: f64,
 }
 
 fn shuffled(n: u32, stream: &mut Stream) -> Result<View, SeatingError> {

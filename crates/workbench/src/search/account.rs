@@ -258,6 +258,17 @@ pub const HEADS: [&str; 11] = [
     "found",
 ];
 
+/// Which search it is, by the first columns of [`HEADS`].
+pub fn bounds_of(plan: &SearchPlan) -> [String; 5] {
+    [
+        plan.entry.name.into(),
+        plan.clients.len().to_string(),
+        bounds(plan).join(", "),
+        channels_word(plan.channels).into(),
+        time_word(plan.time),
+    ]
+}
+
 /// What is said of one search, by column of [`HEADS`].
 pub fn fields_of(
     plan: &SearchPlan,
@@ -266,12 +277,13 @@ pub fn fields_of(
     ended_by: impl Fn(Limit) -> &'static str,
 ) -> [String; 11] {
     let far = searched.finding.progress;
+    let [name, n, bounds, channels, time] = bounds_of(plan);
     [
-        plan.entry.name.into(),
-        plan.clients.len().to_string(),
-        bounds(plan).join(", "),
-        channels_word(plan.channels).into(),
-        time_word(plan.time),
+        name,
+        n,
+        bounds,
+        channels,
+        time,
         grouped(far.distinct),
         grouped(far.generated),
         far.depth.to_string(),

@@ -110,7 +110,7 @@ fn a_session_that_ends_wakes_only_who_watches_its_entry() {
     let mut plain = store(Watch::NextLower);
     assert_eq!(woken(&plain.timer(Timer::Session(ProcessId(3)))), [1], "the leader's");
     assert_eq!(woken(&plain.timer(Timer::Session(ProcessId(2)))), [4], "one in the middle");
-    assert_eq!(woken(&plain.timer(Timer::Session(ProcessId(4)))), [], "the last one's");
+    assert!(woken(&plain.timer(Timer::Session(ProcessId(4)))).is_empty(), "the last one's");
     assert_eq!(plain.receive(3, Ping(1, 5)), [Sent(3, Closed(1))]);
     assert_eq!(plain.receive(3, Read(1)), [Sent(3, Closed(1))]);
     assert_eq!(plain.receive(3, Create(1)), [Sent(3, Closed(1))]);
@@ -122,7 +122,7 @@ fn a_herd_is_woken_if_all_watch_the_lowest() {
     assert_eq!(woken(&herd.timer(Timer::Session(ProcessId(3)))), [1, 2, 4]);
     assert_eq!(herd.receive(2, Read(1))[1], Sent(2, At(1, place(3, Some(2)))));
     assert_eq!(herd.receive(4, Read(1))[1], Sent(4, At(1, place(4, Some(2)))));
-    assert_eq!(woken(&herd.timer(Timer::Session(ProcessId(4)))), []);
+    assert!(woken(&herd.timer(Timer::Session(ProcessId(4)))).is_empty());
 }
 
 #[test]

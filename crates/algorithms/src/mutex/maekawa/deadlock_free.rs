@@ -49,7 +49,7 @@ use conclave_core::{
     Seat, SeatSet, Start, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Entry, Measure, Needs};
+use crate::catalogue::{Bounds, Cost, CrashExample, Entry, Measure, Needs, Places};
 use crate::quorum::VotingSets;
 
 /// What processes say to each other.
@@ -130,6 +130,12 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { fifo: true, voting_sets: true, ..Needs::NOTHING },
     settings: &[],
     crash: "a crash in a voting set blocks its users",
+    crash_example: Some(CrashExample {
+        matters: "3@4ms",
+        why: "1 waits for 3; but 3 crashed at 4 ms",
+        passes: "5@4ms",
+    }),
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[
@@ -394,6 +400,9 @@ impl Maekawa {
         out.send(candidate.process, grant);
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {

@@ -33,7 +33,9 @@ use conclave_core::{
     SeatSet, Start, View,
 };
 
-use crate::catalogue::{Bounds, Cost, Document, Entry, Measure, Needs, Promises, Remark};
+use crate::catalogue::{
+    Bounds, Cost, CrashExample, Document, Entry, Measure, Needs, Places, Promises, Remark,
+};
 use crate::quorum::VotingSets;
 
 /// What processes say to each other.
@@ -86,6 +88,12 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { voting_sets: true, ..Needs::NOTHING },
     settings: &[],
     crash: "a crash in a voting set blocks its users; deadlocks without any crash",
+    crash_example: Some(CrashExample {
+        matters: "3@4ms",
+        why: "1 waits for 3; but 3 crashed at 4 ms",
+        passes: "5@4ms",
+    }),
+    places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
     silent: &[],
     searches: &[Bounds::of(3, 1).refuted()],
@@ -262,6 +270,9 @@ impl MaekawaPlain {
         }
     }
 }
+
+#[cfg(test)]
+mod mutants;
 
 #[cfg(test)]
 mod tests {
