@@ -156,7 +156,7 @@ static SETTINGS: &[Setting<TablePlan>] = &[
     ),
     Setting::new(
         "voting-sets",
-        "How voting sets are made: grid, plane, majority or all [default: grid]",
+        "How voting sets are made: grid, plane, nearest-plane, tree, majority or all [default: grid]",
         Shape::One("NAME"),
         &One::<TablePlan, Construction> {
             parse: |text| Ok(text.parse()?),

@@ -195,7 +195,7 @@ pub enum Format {
 /// `conclave voting-sets`
 #[derive(Debug, Args)]
 pub struct VotingSetsArgs {
-    /// How they are made: grid, plane, majority or all
+    /// How they are made: grid, plane, nearest-plane, tree, majority or all
     #[arg(value_name = "NAME")]
     pub construction: Construction,
     /// For how many processes

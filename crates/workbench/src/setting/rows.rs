@@ -140,7 +140,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "voting-sets",
-        meaning: "How voting sets are made: grid, plane, majority or all [default: grid]",
+        meaning: "How voting sets are made: grid, plane, nearest-plane, tree, majority or all [default: grid]",
         shape: Shape::One("NAME"),
         fits: Fits::VotingSets,
         is_recorded: true,
