@@ -72,7 +72,7 @@ pub fn exit_code(verdict: Verdict) -> ExitCode {
 pub fn of_engine(error: &conclave_client::Error, not_acquired: u8) -> u8 {
     use conclave_client::Error;
     match error {
-        Error::Busy { .. } | Error::TimedOut { .. } => not_acquired,
+        Error::Busy { .. } | Error::TimedOut { .. } | Error::Evicted { .. } => not_acquired,
         Error::Lost { .. } => LOST,
         Error::Name(_)
         | Error::At(_)

@@ -133,6 +133,20 @@ fn ctrl_c_while_waiting_leaves_the_queue_at_once() {
 }
 
 #[test]
+fn a_waiter_whose_place_is_taken_away_did_not_acquire_the_lock() {
+    let world = World::new();
+    let _held = world.client().lock("x").unwrap();
+    let wrapper = world.start(&["lock", "-E", "9", "x", "touch", "ran"]);
+    let waiting = || world.status("x").waiters.first().map(|it| it.owner.pid.to_string());
+    let pid = eventually("it to wait", waiting);
+    assert_eq!(world.code(&["unlock", "--force", "--pid", &pid, "x"]), Some(0));
+    let (status, said) = wrapper.finish();
+    assert_eq!(status.code(), Some(9), "{said}");
+    assert!(said.contains("the place in the queue was taken away by force"), "{said}");
+    assert!(!world.file("ran").exists());
+}
+
+#[test]
 fn a_lock_that_is_lost_is_75() {
     let world = World::new();
     let wrapper = world.start(&["lock", "x", "-c", "echo $$ > child; sleep 60"]);
@@ -195,6 +209,7 @@ fn ctrl_c_at_a_terminal_ends_a_loop_of_the_shell() {
     let mut script = Command::new("script");
     script.args(["--quiet", "--command", &text, "/dev/null"]).current_dir(world.file(""));
     script.env("CONCLAVE_DIR", world.locks()).env("HOME", world.file(""));
+    script.env_remove("CONCLAVE_AT");
     script.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(script) = script.spawn() else {
         return eprintln!("there is no `script` to get a terminal from, nothing was shown");

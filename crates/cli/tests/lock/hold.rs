@@ -50,7 +50,7 @@ fn a_script_of_bash_holds_it_by_a_descriptor() {
          exec 9<&-; {program} lock -w 60 x true; echo $?"
     );
     let mut command = Command::new("bash");
-    command.args(["-c", &script]).env("CONCLAVE_DIR", world.locks());
+    command.args(["-c", &script]).env("CONCLAVE_DIR", world.locks()).env_remove("CONCLAVE_AT");
     command.env("HOME", world.file("")).stdin(Stdio::null());
     let Ok(output) = command.output() else {
         return eprintln!("there is no bash, nothing was shown");

@@ -132,12 +132,14 @@ fn the_option_goes_before_the_variable_and_that_before_the_file() {
     assert_eq!(looks_at(&world, &["--at", "local:"], &both), "by-dir");
     assert_eq!(looks_at(&world, &["--at", "local:here"], &both), "here");
     assert_eq!(looks_at(&world, &["--dir", "there"], &both), "there");
-    assert_eq!(looks_at(&world, &[], &[("CONCLAVE_AT", "")]), ".local/state/conclave");
 }
 
 #[test]
 fn what_is_configured_is_not_silently_replaced_by_locks_of_this_machine() {
     let world = World::new();
+    let output = world.conclave(&["lock", "x", "true"]).env("CONCLAVE_AT", "").output().unwrap();
+    assert_eq!(output.status.code(), Some(64), "{}", said(&output));
+    assert!(said(&output).contains("$CONCLAVE_AT is empty"), "{}", said(&output));
     std::fs::create_dir(world.file(".config")).unwrap();
     for scheme in ["zookeeper:h", "postgres:h", "group:h", "cell:h"] {
         let engine = scheme.split(':').next().unwrap();

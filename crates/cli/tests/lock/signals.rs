@@ -70,7 +70,8 @@ fn a_waiter_that_is_process_1_ends_when_it_is_told_to() {
     let plain = world.conclave(&["lock", "x", "touch", "ran"]);
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--pid", "--fork", "--"]).arg(plain.get_program());
-    command.args(plain.get_args()).env("CONCLAVE_DIR", world.locks());
+    command.args(plain.get_args()).env("CONCLAVE_DIR", world.locks()).env_remove("CONCLAVE_AT");
+    command.current_dir(world.directory.path());
     command.env("HOME", world.directory.path()).stdin(Stdio::null()).stderr(Stdio::piped());
     let mut container = Running(command.spawn().expect("unshare, of util-linux"));
     let outside = container.pid();

@@ -67,8 +67,14 @@ impl Said {
         }
     }
 
-    /// An empty variable counts as none.
+    /// An empty variable counts as none. Except where locks live: in a script that forgot to set
+    /// it, every machine would have locks of its own, and nobody would notice.
     fn by_environment() -> Result<Self, Refused> {
+        if std::env::var_os("CONCLAVE_AT").is_some_and(|it| it.is_empty()) {
+            let line =
+                "$CONCLAVE_AT is empty; give it a URL (local: for this machine), or unset it";
+            return Err(Refused::usage(line.to_owned()));
+        }
         let path = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
         let text = |name| match path(name).map(|it| it.into_os_string().into_string()) {
             None => Ok(None),
