@@ -96,3 +96,8 @@ pub use request::{LABEL_MAX, Mode, Request, VALUE_MAX};
 pub use status::{Evicted, Holder, Owner, Process, Status, Target, Value, Waiter};
 pub use tenure::{Standing, Tenure};
 pub use utc::utc;
+
+/// What the page for programs shows must compile.
+#[cfg(all(doctest, feature = "local", feature = "memory"))]
+#[doc = include_str!("../../../docs/locks/rust.md")]
+struct PageForPrograms;
