@@ -1,7 +1,7 @@
 //! How much memory a run needs, before it begins.
 //!
-//! Nobody declares it. Two small [trials](trial) of the same plan are run, with 32 and 64
-//! processes, and what they keep is weighed: states by what is [serialised](weigher) of them,
+//! Nobody declares it. Two small trials (`trial.rs`) of the same plan are run, with 32 and 64
+//! processes, and what they keep is weighed: states by what is serialised (`weigher.rs`) of them,
 //! messages and timers by their number and the size of their types, recorded events one by one.
 //! How that grew from the first trial to the second says how it goes on. So a new algorithm is
 //! weighed like all others.
