@@ -16,6 +16,7 @@ pub mod central_elected;
 pub mod lamport;
 pub mod maekawa;
 pub mod ricart_agrawala;
+pub mod roucairol_carvalho;
 pub mod token_ring;
 pub mod token_ring_repaired;
 pub mod token_ring_resting;
@@ -54,6 +55,7 @@ shelf! {
         PLAIN => |seating| Ok(seating.all(Answers::Replies)),
         DEFERRED => |seating| Ok(seating.all(Answers::RepliesAndDeferrals)),
     }
+    roucairol_carvalho::RoucairolCarvalho { ENTRY => |seating| Ok(seating.all(())) }
     maekawa::MaekawaPlain { PLAIN => |seating| Ok(seating.all(seating.voting_sets()?)) }
     maekawa::Maekawa { DEADLOCK_FREE => |seating| Ok(seating.all(seating.voting_sets()?)) }
 }
