@@ -17,6 +17,7 @@ pub mod lamport;
 pub mod maekawa;
 pub mod ricart_agrawala;
 pub mod roucairol_carvalho;
+pub mod suzuki_kasami;
 pub mod token_ring;
 pub mod token_ring_repaired;
 pub mod token_ring_resting;
@@ -58,4 +59,5 @@ shelf! {
     roucairol_carvalho::RoucairolCarvalho { ENTRY => |seating| Ok(seating.all(())) }
     maekawa::MaekawaPlain { PLAIN => |seating| Ok(seating.all(seating.voting_sets()?)) }
     maekawa::Maekawa { DEADLOCK_FREE => |seating| Ok(seating.all(seating.voting_sets()?)) }
+    suzuki_kasami::SuzukiKasami { ENTRY => |seating| Ok(seating.all(())) }
 }
