@@ -15,6 +15,7 @@ pub mod central;
 pub mod central_elected;
 pub mod lamport;
 pub mod maekawa;
+pub mod raymond;
 pub mod ricart_agrawala;
 pub mod roucairol_carvalho;
 pub mod suzuki_kasami;
@@ -60,4 +61,5 @@ shelf! {
     maekawa::MaekawaPlain { PLAIN => |seating| Ok(seating.all(seating.voting_sets()?)) }
     maekawa::Maekawa { DEADLOCK_FREE => |seating| Ok(seating.all(seating.voting_sets()?)) }
     suzuki_kasami::SuzukiKasami { ENTRY => |seating| Ok(seating.all(())) }
+    raymond::Raymond { ENTRY => |seating| Ok(seating.all(())) }
 }
