@@ -15,6 +15,7 @@ pub mod central;
 pub mod central_elected;
 pub mod lamport;
 pub mod maekawa;
+pub mod naimi_trehel;
 pub mod raymond;
 pub mod ricart_agrawala;
 pub mod roucairol_carvalho;
@@ -62,4 +63,5 @@ shelf! {
     maekawa::Maekawa { DEADLOCK_FREE => |seating| Ok(seating.all(seating.voting_sets()?)) }
     suzuki_kasami::SuzukiKasami { ENTRY => |seating| Ok(seating.all(())) }
     raymond::Raymond { ENTRY => |seating| Ok(seating.all(())) }
+    naimi_trehel::NaimiTrehel { ENTRY => |seating| Ok(seating.all(())) }
 }
