@@ -13,6 +13,7 @@ pub mod bully;
 pub mod chang_roberts;
 pub mod chang_roberts_repaired;
 pub mod chubby;
+pub mod hirschberg_sinclair;
 pub mod zookeeper;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ shelf! {
     chang_roberts_repaired::ChangRobertsRepaired {
         ENTRY => |seating| Ok(seating.all(((), heartbeat::Config::new(&seating.timing)))),
     }
+    hirschberg_sinclair::HirschbergSinclair { ENTRY => |seating| Ok(seating.all(())) }
     bully::Bully { ENTRY => |seating| Ok(seating.all(bully::Config::new(&seating.timing))) }
     chubby::Chubby {
         ENTRY => |seating| Ok(seating.all(chubby::Config { lease: seating.timing.lease() })),
