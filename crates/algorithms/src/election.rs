@@ -14,6 +14,7 @@ pub mod chang_roberts;
 pub mod chang_roberts_repaired;
 pub mod chubby;
 pub mod hirschberg_sinclair;
+pub mod peterson;
 pub mod zookeeper;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ shelf! {
         ENTRY => |seating| Ok(seating.all(((), heartbeat::Config::new(&seating.timing)))),
     }
     hirschberg_sinclair::HirschbergSinclair { ENTRY => |seating| Ok(seating.all(())) }
+    peterson::Peterson { ENTRY => |seating| Ok(seating.all(())) }
     bully::Bully { ENTRY => |seating| Ok(seating.all(bully::Config::new(&seating.timing))) }
     chubby::Chubby {
         ENTRY => |seating| Ok(seating.all(chubby::Config { lease: seating.timing.lease() })),
