@@ -5,15 +5,18 @@
 mod background;
 mod flights;
 mod spans;
+mod timers;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::{KindIndex, Phase, Seat};
 use conclave_observe::trace::Trace;
-use conclave_observe::{Event, MessageId, Time, What};
+use conclave_observe::{Event, JudgeOrdering, MessageId, Time, What, Wrong};
 
 pub(crate) use flights::Flight;
 pub(crate) use spans::{Absence, Clash, Cut, Stay};
+pub(crate) use timers::Countdown;
 
 use crate::scene::MarkKind;
 
@@ -29,6 +32,12 @@ pub(crate) struct History {
     pub cuts: Vec<Cut>,
     /// Intervals in which more than one has what only one may have.
     pub clashes: Vec<Clash>,
+    /// What was wrong, by the judge of all runs, where no clash shows it.
+    pub wrongs: Vec<Wrong>,
+    /// Timers, where the trace tells of them.
+    pub timers: Vec<Countdown>,
+    /// What processes say to themselves.
+    pub own: Vec<Own>,
     /// What processes are told, ask for and suspect: at what time, by whom, what.
     pub notes: Vec<(Time, Seat, MarkKind)>,
     /// Who said at the end that it waits for whom.
@@ -41,6 +50,15 @@ pub(crate) struct History {
     pub delay: Time,
 }
 
+/// A message to oneself.
+pub(crate) struct Own {
+    pub at: Time,
+    pub seat: Seat,
+    pub kind: KindIndex,
+    /// What it says, where the trace tells.
+    pub text: Option<String>,
+}
+
 impl History {
     /// Reads a trace. Events of processes that the header does not know are passed over.
     pub fn of(trace: &Trace) -> Self {
@@ -49,8 +67,17 @@ impl History {
         let mut notes: Vec<(Time, Seat, MarkKind)> = Vec::new();
         let (mut waits, mut moments) = (Vec::new(), Vec::new());
         let known = |seat: Seat| seat.index() < trace.header.members.len();
+        let (mut timers, mut own) = (timers::Timers::new(trace), Vec::new());
         for record in &trace.records {
             let event = &record.event;
+            if known(event.seat) {
+                timers.on(record);
+            }
+            if let What::Sent { to, kind, .. } = event.what
+                && to == event.seat
+            {
+                own.push(Own { at: event.at, seat: to, kind, text: record.text.clone() });
+            }
             if !known(event.seat) || !event.what.partner().is_none_or(known) || !is_drawn(event) {
                 continue;
             }
@@ -74,7 +101,22 @@ impl History {
             flights.landed(delay, |kind| is_upkeep(trace, kind), |kind| is_token(trace, kind));
         let is_thinned = background::thin(&mut flights, &mut moments);
         let moments = times(&moments);
-        Self { flights, stays, absences, cuts, clashes, notes, waits, moments, is_thinned, delay }
+        own.retain(|own| known(own.seat));
+        Self {
+            flights,
+            stays,
+            absences,
+            cuts,
+            clashes,
+            wrongs: wrongs(trace),
+            timers: timers.all,
+            own,
+            notes,
+            waits,
+            moments,
+            is_thinned,
+            delay,
+        }
     }
 
     /// When the run began, as far as there is anything to see.
@@ -86,6 +128,26 @@ impl History {
     pub fn end(&self) -> Time {
         self.moments.last().copied().unwrap_or_default()
     }
+}
+
+/// What the judge of all runs finds wrong; nothing, in a trace that names
+/// processes or kinds that its header does not.
+fn wrongs(trace: &Trace) -> Vec<Wrong> {
+    let known = |seat: Seat| seat.index() < trace.header.members.len();
+    let is_known = |event: &Event| known(event.seat) && event.what.partner().is_none_or(known);
+    let is_named = |event: &Event| match event.what {
+        What::Asked(said) | What::Told(said) => said.whom.is_none_or(known),
+        What::Sent { kind, .. } | What::Received { kind, .. } => {
+            usize::from(kind) < trace.header.kinds.len()
+        }
+        _ => true,
+    };
+    if !trace.records.iter().all(|it| is_known(&it.event) && is_named(&it.event)) {
+        return Vec::new();
+    }
+    let judge = trace.judge(JudgeOrdering::No);
+    let ending = trace.ending(&judge);
+    judge.finish(ending).wrongs()
 }
 
 /// Each time once.

@@ -8,7 +8,9 @@ mod frame;
 mod legend;
 mod lifelines;
 mod notes;
+mod own;
 mod repeats;
+mod timers;
 mod waits;
 mod words;
 
@@ -64,6 +66,8 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
         walls,
         clashes: bars::clashes(&history, &frame),
         folds: axis::folds(&frame),
+        timers: timers::lay(&history, &frame),
+        own: own::lay(trace, &history, &frame),
         waits: plan.lay(names_end, &frame),
         repeat,
         legend: Vec::new(),
@@ -77,11 +81,17 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
         repeats::label(repeat, scene.plot.top, &mut placer);
     }
     reserve(&scene, &mut placer);
-    bars::label_clashes(&scene.clashes, &mut placer);
+    bars::label_clashes(&scene.clashes, frame.lane, &mut placer);
     plan.label(&scene.waits, &frame, &mut placer);
     lifelines::label_marks(&history, &scene.marks, &frame, &mut placer);
     bars::label_fences(&scene.bars, &scene.folds, &mut placer);
+    // What is written there has its place by now: nothing else may cover a solid bar.
+    for bar in scene.bars.iter().filter(|bar| bar.kind.sort.is_solid) {
+        placer.take(bar.area.room());
+    }
+    timers::label(&scene.timers, &mut placer);
     notes::label(trace, &scene.marks, &mut placer);
+    own::label(&scene.own, &mut placer);
     bands::label(trace, &scene.bands, &mut placer);
     arrows::label(trace, &scene.arrows, &mut placer);
 

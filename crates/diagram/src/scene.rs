@@ -46,6 +46,10 @@ pub struct Scene {
     pub walls: Vec<Wall>,
     /// Where there is more than one holder, or more than one leader.
     pub clashes: Vec<ClashBand>,
+    /// Timers.
+    pub timers: Vec<TimerBar>,
+    /// Messages to oneself.
+    pub own: Vec<OwnLoop>,
     /// Quiet stretches, drawn shorter than they are.
     pub folds: Vec<Fold>,
     /// Who waits for whom at the end of the run.
@@ -265,12 +269,12 @@ pub struct Wall {
     pub right: Px,
 }
 
-/// An interval with more than one holder or leader: the one thing that must not be.
+/// What must not be: an interval with more than one holder or leader, or what a judge found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClashBand {
-    /// What they have that only one may have.
-    pub sort: &'static BarSort,
-    /// Who.
+    /// What is wrong: "two holders".
+    pub words: String,
+    /// Whom it is about.
     pub holders: Vec<Seat>,
     /// Since when.
     pub from: Time,
@@ -278,6 +282,38 @@ pub struct ClashBand {
     pub to: Option<Time>,
     /// Where: from the uppermost of their bars to the lowest.
     pub area: Area,
+}
+
+/// A timer, from its setting until it runs out or is cancelled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimerBar {
+    /// Whose.
+    pub seat: Seat,
+    /// What it is called.
+    pub name: String,
+    /// Since when.
+    pub from: Time,
+    /// Until when, if the trace tells.
+    pub to: Option<Time>,
+    /// Whether it ran out; otherwise it was cancelled, or is still set.
+    pub runs_out: bool,
+    /// How far below its lifeline it is: others are set at the same time.
+    pub row: usize,
+    /// Where.
+    pub area: Area,
+}
+
+/// All that a process says to itself at one moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OwnLoop {
+    /// Who.
+    pub seat: Seat,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub words: String,
+    /// Where its lifeline is then.
+    pub place: Point,
 }
 
 /// A stretch of time in which nothing is to be seen, drawn shorter than it is.
@@ -371,6 +407,10 @@ pub enum Sample {
     Copy,
     /// A process that pauses.
     Paused,
+    /// A timer that runs out.
+    Timer,
+    /// A message to oneself.
+    Own,
     /// A folded stretch.
     Fold,
 }
@@ -421,6 +461,10 @@ pub enum LabelRole {
     Curve(KindIndex),
     /// The message of that arrow, by its index.
     Message(usize),
+    /// What a timer is called.
+    Timer,
+    /// What a process says to itself.
+    Own,
     /// Who waits for whom.
     WaitsFor,
     /// A loop.

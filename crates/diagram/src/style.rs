@@ -18,6 +18,8 @@ pub(crate) const PROCESS: Px = px(16);
 pub(crate) const CAPTION: Px = px(14);
 /// The size of everything else.
 pub(crate) const SMALL: Px = px(12);
+/// The size of what is written at timers and at messages to oneself.
+pub(crate) const TINY: Px = px(11);
 
 /// What is left free around everything.
 pub(crate) const MARGIN: Px = px(16);
@@ -29,6 +31,8 @@ pub(crate) const LANE: Px = px(68);
 pub(crate) const LANE_LEAST: Px = px(28);
 /// Half the height of a bar.
 pub(crate) const BAR_HALF: Px = px(7);
+/// The height of the bar of a timer.
+pub(crate) const TIMER: Px = px(3);
 /// The least width of a bar, so that even an instant can be seen.
 pub(crate) const BAR_LEAST: Px = px(4);
 /// The length of an arrowhead.

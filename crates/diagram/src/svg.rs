@@ -37,6 +37,12 @@ pub(crate) fn write(scene: &Scene) -> String {
     clashes(scene, &mut pen);
     lifelines(scene, false, &mut pen);
     bars(scene, &mut pen);
+    for timer in &scene.timers {
+        // What follows one that was cancelled is another: there is a gap.
+        let gap = if timer.runs_out || timer.to.is_none() { Px::ZERO } else { px(3) };
+        let area = Area { right: (timer.area.right - gap).max(timer.area.left), ..timer.area };
+        self::timer(&area, timer.runs_out, &mut pen);
+    }
     // A pause is seen within a bar too: whoever waits or holds may do nothing for a while.
     lifelines(scene, true, &mut pen);
     for fold in &scene.folds {
@@ -47,6 +53,9 @@ pub(crate) fn write(scene: &Scene) -> String {
     }
     for arrow in &scene.arrows {
         self::arrow(arrow, &mut pen);
+    }
+    for own in &scene.own {
+        self::own(own.place, &mut pen);
     }
     marks(scene, &mut pen);
     for wait in &scene.waits {
@@ -163,6 +172,23 @@ fn bar(sort: &BarSort, area: &Area, plot: Option<&Area>, pen: &mut Pen) {
             pen.rect(class, area, &solid);
         }
     }
+}
+
+/// A thin bar; with a stop at its end, if the timer runs out.
+fn timer(area: &Area, runs_out: bool, pen: &mut Pen) {
+    pen.rect("timer", area, r##"fill="#8aa4bd""##);
+    if runs_out {
+        let stop = [area.top - px(3), area.bottom + px(3)].map(|y| Point::new(area.right, y));
+        pen.line(stop[0], stop[1], &format!(r#"stroke="{INK}" stroke-width="2""#));
+    }
+}
+
+/// A small loop above the lifeline.
+fn own(place: Point, pen: &mut Pen) {
+    let Point { x, y } = place;
+    let (left, right, top) = (x - px(9), x + px(9), y - px(24));
+    let path = format!("M{x} {y} C{left} {top} {right} {top} {x} {y}");
+    pen.path("own", &path, &format!(r#"stroke="{INK}" stroke-width="1.3""#));
 }
 
 /// A stretch torn out of the paper.
@@ -321,6 +347,16 @@ fn sample(entry: &LegendEntry, pen: &mut Pen) {
             pen.head(end, Direction::RIGHT, &format!(r#"fill="{WHITE}" stroke="{INK}""#));
         }
         Sample::Paused => pen.line(start, end, life(true)),
+        Sample::Timer => {
+            let top = start.y - px(1);
+            let area = Area { top, bottom: top + style::TIMER, ..area };
+            timer(&area, true, pen);
+        }
+        Sample::Own => {
+            let low = Point::new(start.x, start.y + px(6));
+            pen.line(low, Point::new(end.x, low.y), life(false));
+            own(Point::new(start.x + SAMPLE.half(), low.y), pen);
+        }
         Sample::Fold => {
             pen.line(start, end, life(false));
             let fold = Fold { from: Time::ZERO, to: Time::ZERO, left: start.x, right: end.x };
@@ -339,6 +375,8 @@ pub(crate) fn label(label: &Label, pen: &mut Pen) {
             | LabelRole::FenceAside
             | LabelRole::Mark
             | LabelRole::Note
+            | LabelRole::Own
+            | LabelRole::Timer
             | LabelRole::Curve(_)
             | LabelRole::WaitsFor
     );
@@ -351,9 +389,11 @@ pub(crate) fn label(label: &Label, pen: &mut Pen) {
         LabelRole::Curve(index) => (style::of_kind(index).stroke, "normal"),
         LabelRole::Fence => (WHITE, "bold"),
         LabelRole::FenceAside | LabelRole::Mark | LabelRole::Repeat => (INK, "bold"),
-        LabelRole::Tick | LabelRole::Axis | LabelRole::Fold | LabelRole::Notice => {
-            (PALE_INK, "normal")
-        }
+        LabelRole::Timer
+        | LabelRole::Tick
+        | LabelRole::Axis
+        | LabelRole::Fold
+        | LabelRole::Notice => (PALE_INK, "normal"),
         _ => (INK, "normal"),
     };
     let (x, anchor) = match anchor {

@@ -90,6 +90,17 @@ pub struct Brief<'a> {
     pub ordering: JudgeOrdering,
 }
 
+/// Something that is wrong from some time on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wrong {
+    /// Since when.
+    pub at: Time,
+    /// Whom it is about.
+    pub seats: Vec<Seat>,
+    /// What, in a word or two.
+    pub words: &'static str,
+}
+
 /// The judge of one family: its properties and measures of one run.
 pub trait Panel: Debug {
     /// Takes in an event other than a sending or a receipt.
@@ -139,6 +150,11 @@ pub trait Panel: Debug {
 
     /// What is wrong with the run that ended so, if something is.
     fn verdict(&self, ending: Ending) -> Option<Verdict>;
+
+    /// What is wrong, where a picture can point at it and does not see it by itself.
+    fn wrongs(&self) -> Vec<Wrong> {
+        Vec::new()
+    }
 
     /// The panel itself, for those who know which it is.
     fn as_any(&self) -> &dyn Any;

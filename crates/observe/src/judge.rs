@@ -6,6 +6,7 @@ use core::hash::{Hash, Hasher};
 
 use conclave_core::{Kind, Seat};
 
+use crate::Wrong;
 use crate::measure::Bandwidth;
 use crate::property::Forever;
 use crate::{
@@ -251,6 +252,11 @@ impl Report {
     /// What the judge of the family found, for those who know which that is.
     pub fn of<T: Panel + 'static>(&self) -> Option<&T> {
         self.panel.as_any().downcast_ref()
+    }
+
+    /// What is wrong, where a picture can point at it and does not see it by itself.
+    pub fn wrongs(&self) -> Vec<Wrong> {
+        self.panel.wrongs()
     }
 
     /// How many wait still.

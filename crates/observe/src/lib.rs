@@ -34,7 +34,7 @@ mod verdict;
 
 pub use diagnosis::{Diagnosis, Root, WaitGraph};
 pub use event::{Event, LossCause, MessageId, Part, Side, What};
-pub use family::{AnyMemory, Breach, Brief, Memory, Observed, Panel, Spoken, Vocabulary};
+pub use family::{AnyMemory, Breach, Brief, Memory, Observed, Panel, Spoken, Vocabulary, Wrong};
 pub use fingerprint::Fingerprint;
 pub use judge::{Judge, JudgeOrdering, MessageNumbers, Report};
 pub use said::{

@@ -63,8 +63,15 @@ fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
     if args.trace.is_none() && args.drawing.svg.is_none() {
         return Ok(());
     }
-    let trace = done.trace();
+    let mut trace = done.trace();
+    let caption = vec![format!("{}: {}", done.outcome.report.verdict, reason(done))];
+    output::draw(&trace, &args.drawing, done.plan.clients.len(), caption)?;
     if let Some(path) = &args.trace {
+        if !args.states && args.replay.is_none() {
+            // They were recorded for the picture alone.
+            trace.header.starts.clear();
+            trace.records.iter_mut().for_each(|record| record.after = None);
+        }
         output::write_file(path, |file| {
             writeln!(file, "{}", json::write_header(&trace.header))?;
             for record in &trace.records {
@@ -73,8 +80,7 @@ fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
             Ok(())
         })?;
     }
-    let caption = vec![format!("{}: {}", done.outcome.report.verdict, reason(done))];
-    output::draw(&trace, &args.drawing, done.plan.clients.len(), caption)
+    Ok(())
 }
 
 /// The plan that these words ask for.
@@ -91,7 +97,8 @@ pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
     if args.explain || args.trace.is_some() || args.drawing.svg.is_some() {
         plan.recording = Recording::Everything;
     }
-    plan.states = args.states;
+    // A picture shows timers, too.
+    plan.states = args.states || args.drawing.svg.is_some();
     Ok(plan)
 }
 

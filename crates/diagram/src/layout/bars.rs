@@ -38,23 +38,42 @@ pub(super) fn clashes(history: &History, frame: &Frame) -> Vec<ClashBand> {
             let left = frame.x(clash.from);
             let right = frame.x_end(clash.to).max(left + style::BAR_LEAST * 2);
             let area = Area { left, top, right, bottom };
-            let (sort, holders) = (clash.sort, clash.holders.clone());
-            Some(ClashBand { sort, holders, from: clash.from, to: clash.to, area })
+            let (what, holders) = (clash.sort.who, clash.holders.clone());
+            let words = match holders.len() {
+                2 => format!("two {what}"),
+                more => format!("{more} {what}"),
+            };
+            Some(ClashBand { words, holders, from: clash.from, to: clash.to, area })
         })
+        .chain(wrongs(history, frame))
         .collect()
 }
 
+/// Where something else is wrong, from then on: over the lanes of those whom it is about.
+fn wrongs(history: &History, frame: &Frame) -> impl Iterator<Item = ClashBand> {
+    let seen = history.wrongs.iter().filter(|wrong| frame.sees(wrong.at, None));
+    seen.filter_map(|wrong| {
+        let rows = || wrong.seats.iter().filter_map(|&seat| frame.y(seat));
+        let (top, bottom) = (rows().min()?, rows().max()?);
+        let spare = if top == bottom { frame.lane / 3 } else { Px::ZERO };
+        let (left, right) = (frame.x(wrong.at), frame.right);
+        let left = left.min(right - style::BAR_LEAST * 4);
+        let area = Area { left, top: top - spare, right, bottom: bottom + spare };
+        let (words, holders) = (wrong.words.into(), wrong.seats.clone());
+        Some(ClashBand { words, holders, from: wrong.at, to: None, area })
+    })
+}
+
 /// Writes "two holders" on or beside each of them.
-pub(super) fn label_clashes(clashes: &[ClashBand], placer: &mut Placer) {
+pub(super) fn label_clashes(clashes: &[ClashBand], lane: Px, placer: &mut Placer) {
     for clash in clashes {
-        let what = clash.sort.who;
-        let words = match clash.holders.len() {
-            2 => format!("two {what}"),
-            more => format!("{more} {what}"),
-        };
+        let words = &clash.words;
         let area = &clash.area;
-        let half = text::width(&words, style::CAPTION).half() + px(6);
-        let Point { x, y } = area.center();
+        let half = text::width(words, style::CAPTION).half() + px(6);
+        let Point { x, y: middle } = area.center();
+        // Not on the bar of somebody in between.
+        let is_on_lifeline = (area.height() / 2).holds(lane) * 2 == area.height().holds(lane);
+        let y = if is_on_lifeline && area.height() > lane { middle - lane.half() } else { middle };
         let places = [
             (x, y),
             (x, area.top - px(20)),

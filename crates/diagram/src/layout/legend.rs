@@ -59,6 +59,8 @@ fn entries(trace: &Trace, history: &History, scene: &Scene) -> Vec<(Sample, Stri
         (Sample::Lost, "lost", scene.arrows.iter().any(|arrow| is_lost(&arrow.fate))),
         (Sample::Copy, "copy made by the network", scene.arrows.iter().any(|arrow| arrow.is_copy)),
         (Sample::Paused, "paused", is_paused(scene)),
+        (Sample::Timer, "timer that runs out", scene.timers.iter().any(|it| it.runs_out)),
+        (Sample::Own, "says to itself", !scene.own.is_empty()),
         (Sample::Fold, quiet, !scene.folds.is_empty()),
     ];
     let others = others.into_iter().filter(|&(_, _, is_seen)| is_seen);

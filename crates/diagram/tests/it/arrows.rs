@@ -9,7 +9,7 @@ use conclave_observe::trace::Trace;
 use conclave_observe::{LossCause, MessageId, Time, What};
 
 use crate::gallery;
-use crate::run::{REPLY, REQUEST, Run, contend, faulty, random, time};
+use crate::run::{REPLY, REQUEST, Run, contend, faulty, random, seat, time};
 
 /// One journey of a message as the trace tells it, found the slow way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -148,7 +148,22 @@ fn a_message_to_oneself_is_no_arrow() {
     run.message(REQUEST, (1, 0), (1, 0), "Request").message(REPLY, (1, 0), (1, 0), "Reply");
     assert_eq!(Scene::of(&run.trace(), &Options::default()).arrows, []);
     run.message(REQUEST, (1, 0), (2, 100), "Request");
-    assert_eq!(Scene::of(&run.trace(), &Options::default()).arrows.len(), 1);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    assert_eq!(scene.arrows.len(), 1);
+    // It is a loop: one for all that is said at once.
+    let [own] = &scene.own[..] else { panic!("{:?}", scene.own) };
+    assert_eq!((own.seat, own.at, &*own.words), (seat(1), time(0), "Request, Reply"));
+    assert!(scene.labels.iter().any(|label| label.text == "Request, Reply"));
+}
+
+#[test]
+fn what_processes_say_to_themselves_is_left_out_where_there_is_more_to_see() {
+    let mut run = Run::new("maekawa", 2);
+    run.message(REQUEST, (1, 0), (1, 0), "Request");
+    for at in 0..40 {
+        run.message(REQUEST, (1, at * 100), (2, at * 100 + 50), "Request");
+    }
+    assert_eq!(Scene::of(&run.trace(), &Options::default()).own, []);
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn holders_of_different_locks_do_not_clash_and_of_the_same_they_do() {
     for lock in [0, 1, 2] {
         let scene = two_at_once([lock, lock]);
         let [clash] = &scene.clashes[..] else { panic!("one interval") };
-        assert_eq!((clash.sort.who, &clash.holders[..]), ("holders", &[seat(1), seat(2)][..]));
+        assert_eq!((&*clash.words, &clash.holders[..]), ("two holders", &[seat(1), seat(2)][..]));
         assert_eq!((clash.from, clash.to), (time(200), Some(time(350))));
     }
 }

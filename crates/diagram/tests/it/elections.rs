@@ -1,11 +1,11 @@
 //! Elections and detectors: who takes part, who leads, who believes what.
 
 use conclave_core::Seat;
-use conclave_core::election::Term;
+use conclave_core::election::{LARGEST, Term};
 use conclave_diagram::Options;
 use conclave_diagram::scene::{Bar, LabelRole, Mark, MarkKind, Scene};
 use conclave_observe::family::elections::Seen;
-use conclave_observe::trace::Trace;
+use conclave_observe::trace::{PendingTimer, Standing, Trace};
 use conclave_observe::{Time, What};
 
 use crate::gallery;
@@ -118,7 +118,7 @@ fn whoever_is_told_of_another_has_a_mark_with_its_id_and_only_one_at_a_time() {
 fn two_leaders_of_one_term_are_marked_for_as_long_as_both_lead() {
     let scene = scene(&gallery::two_leaders());
     let [clash] = &scene.clashes[..] else { panic!("one interval") };
-    assert_eq!((clash.sort.who, &clash.holders[..]), ("leaders", &[seat(2), seat(5)][..]));
+    assert_eq!((&*clash.words, &clash.holders[..]), ("two leaders", &[seat(2), seat(5)][..]));
     assert_eq!((clash.from, clash.to), (time(180), Some(time(400))));
     assert_eq!(words(&scene, LabelRole::Clash), ["two leaders"]);
     let told: Vec<_> = words(&scene, LabelRole::Note);
@@ -221,4 +221,57 @@ fn a_picture_in_words_says_what_the_run_was_about() {
     assert!(bully.contains("5 times a process is told who leads, 1 of them that it"), "{bully}");
     let detector = scene(&gallery::detector()).description;
     assert!(detector.contains(": 4 suspicions, "), "{detector}");
+}
+
+#[test]
+fn a_leader_that_is_not_the_largest_is_hatched_from_then_on() {
+    let mut run = Run::election("bully", &[1, 2, 3], false);
+    run.promises(LARGEST);
+    run.event(0, 1, CALLED).event(0, 1, ELECTING);
+    run.message(ELECTION, (1, 0), (3, 300), "Election");
+    run.elected(200, 1, 1, 0).event(400, 2, CALLED);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let [wrong] = &scene.clashes[..] else { panic!("{:?}", scene.clashes) };
+    assert_eq!((&*wrong.words, &wrong.holders[..]), ("not the largest", &[seat(1), seat(3)][..]));
+    assert_eq!((wrong.from, wrong.to, wrong.area.right), (time(200), None, scene.plot.right));
+    assert!(scene.labels.iter().any(|label| label.text == "not the largest"));
+    let mut right = Run::election("bully", &[1, 2, 3], false);
+    right.promises(LARGEST);
+    right.event(0, 3, CALLED).event(0, 3, ELECTING).elected(200, 3, 3, 0);
+    right.elected(300, 1, 3, 0).elected(300, 2, 3, 0);
+    assert_eq!(Scene::of(&right.trace(), &Options::default()).clashes, []);
+}
+
+fn standing(timers: &[&str]) -> Option<Box<Standing>> {
+    let timer =
+        |name: &&str| PendingTimer { name: (*name).into(), due: time(900), is_deadline: false };
+    let timers = timers.iter().map(timer).collect();
+    Some(Box::new(Standing { state: "{}".into(), timers }))
+}
+
+#[test]
+fn a_timer_is_a_thin_bar_from_its_setting_until_it_runs_out_or_is_cancelled() {
+    let mut run = Run::election("bully", &[1, 2], false);
+    run.event(0, 1, CALLED).after(standing(&["Answer", "Lease(1)"]));
+    run.event(100, 1, ELECTING).after(standing(&["Answer", "Lease(2)"]));
+    run.event(200, 1, What::TimerFired).text("Answer");
+    run.event(200, 1, ELECTING).after(standing(&["Lease(2)", "Answer"]));
+    run.event(300, 1, CALLED).after(standing(&["Answer"]));
+    run.event(400, 2, CALLED);
+    let scene = Scene::of(&run.trace(), &Options::default());
+    let bars: Vec<_> =
+        scene.timers.iter().map(|it| (&*it.name, it.from, it.to, it.runs_out, it.row)).collect();
+    assert_eq!(
+        bars,
+        [
+            ("Answer", time(0), Some(time(200)), true, 0),
+            ("Lease", time(0), Some(time(300)), false, 1),
+            ("Answer", time(200), None, false, 0),
+        ]
+    );
+    let x = |at: usize| scene.ticks[at].x;
+    assert_eq!((scene.timers[0].area.left, scene.timers[0].area.right), (x(0), x(2)));
+    assert!(scene.labels.iter().any(|label| label.text == "answer"));
+    // A trace that does not tell of timers has none.
+    assert_eq!(Scene::of(&gallery::bully(), &Options::default()).timers, []);
 }

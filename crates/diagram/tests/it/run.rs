@@ -4,7 +4,7 @@ use conclave_core::election::{ONE_AT_A_TIME, TERMS, Term, Version};
 use conclave_core::mutex::{LIVENESS, ORDERING};
 use conclave_core::{Fence, Kind, KindIndex, ProcessId, Promises, Seat};
 use conclave_observe::family::{detectors, elections, locks};
-use conclave_observe::trace::{Header, Record, Trace};
+use conclave_observe::trace::{Header, Record, Standing, Trace};
 use conclave_observe::{Event, LockName, LossCause, MessageId, MessageNumbers, Side, Time, What};
 
 /// A trace in the making. Processes are named by number from 1, times are hundredths of a delay.
@@ -126,6 +126,24 @@ impl Run {
     pub fn elected(&mut self, at: u64, process: u32, leader: u32, term: u64) -> &mut Self {
         let seen = elections::Seen::Elected { leader: seat(leader), term: Term(term) };
         self.event(at, process, seen.what())
+    }
+
+    /// What is promised.
+    pub fn promises(&mut self, promises: Promises) -> &mut Self {
+        self.trace.header.promises = promises;
+        self
+    }
+
+    /// How the process of the last event stands after it.
+    pub fn after(&mut self, standing: Option<Box<Standing>>) -> &mut Self {
+        self.trace.records.last_mut().unwrap().after = standing;
+        self
+    }
+
+    /// What is said of the last event.
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        self.trace.records.last_mut().unwrap().text = Some(text.into());
+        self
     }
 
     pub fn network(mut self, network: &str) -> Self {

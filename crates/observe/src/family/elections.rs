@@ -12,7 +12,7 @@ use conclave_core::election::{
 };
 use conclave_core::{Family, Renaming, Seat, View};
 
-use super::{Breach, Brief, Memory, Panel, Spoken, Vocabulary};
+use super::{Breach, Brief, Memory, Panel, Spoken, Vocabulary, Wrong};
 use crate::measure::Histogram;
 use crate::property::{
     Agreement, Deciding, LargestId, OneAtATime, OnePerTerm, Register, Versions, Wave,
@@ -511,6 +511,20 @@ impl Panel for ElectionPanel {
 
     fn verdict(&self, _: Ending) -> Option<Verdict> {
         self.is_broken().then_some(Verdict::Violated)
+    }
+
+    fn wrongs(&self) -> Vec<Wrong> {
+        let largest = self.largest.as_ref().and_then(LargestId::broken).map(|broken| Wrong {
+            at: broken.at,
+            seats: [broken.leader].into_iter().chain(broken.larger).collect(),
+            words: if broken.larger.is_some() { "not the largest" } else { "not up" },
+        });
+        let agreement = self.agreement.broken().map(|broken| Wrong {
+            at: broken.at,
+            seats: Vec::from([broken.one.0, broken.other.0]),
+            words: "no agreement",
+        });
+        largest.or(agreement).into_iter().collect()
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -1,0 +1,51 @@
+//! The pictures of the README and of `docs` are what the commands beside them draw.
+//! `CONCLAVE_UPDATE=1 cargo test -p conclave-cli --test pictures` draws them anew: look at them.
+
+use std::path::Path;
+use std::process::Command;
+
+const BULLY: &str = "run bully --ids 3,5,6,12,32,80 --dead 80 --initiators 6";
+
+/// Each picture, and the command that draws it.
+const PICTURES: [(&str, &str, &str); 9] = [
+    ("bully", BULLY, ""),
+    ("bully-hasty", BULLY, "--answer-timeout 1ms"),
+    ("bully-reused-id", BULLY, "--replace 80@2.5ms"),
+    ("bully-asynchronous", BULLY, "--network exponential:1ms --seed 2"),
+    ("chang-roberts", "run chang-roberts --ids 3,32,5,80,6,12", "--initiators 3"),
+    (
+        "chubby-drift",
+        "run chubby -n 3 --partition 1/3@5ms..200ms --partition 1/2@30ms..200ms --drift 2=1.3",
+        "--for 200ms --svg-from 25ms",
+    ),
+    ("detectors", "sweep", ""),
+    ("lamport-without-fifo", "run lamport -n 2", "--no-fifo --network uniform:1ms..20ms --seed 2"),
+    ("maekawa-plain-deadlock", "run maekawa-plain", "-n 3"),
+];
+
+#[test]
+fn every_picture_of_a_page_is_what_its_command_draws() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images");
+    let drawn = tempfile::tempdir().unwrap();
+    let is_update = std::env::var_os("CONCLAVE_UPDATE").is_some();
+    for (name, command, options) in PICTURES {
+        let file = format!("{name}.svg");
+        let (new, kept) = (drawn.path().join(&file), folder.join(&file));
+        let words = command.split_whitespace().chain(options.split_whitespace());
+        let output = Command::new(env!("CARGO_BIN_EXE_conclave"))
+            .args(words)
+            .arg("--svg")
+            .arg(&new)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let new = std::fs::read_to_string(&new).unwrap_or_else(|error| panic!("{error}: {said}"));
+        if is_update {
+            std::fs::write(&kept, &new).unwrap();
+        }
+        let old = std::fs::read_to_string(&kept).unwrap();
+        assert!(old == new, "{file} is not what `conclave {command} {options}` draws");
+    }
+    let files = std::fs::read_dir(folder).unwrap().count();
+    assert_eq!(files, PICTURES.len(), "every picture has its command here");
+}
