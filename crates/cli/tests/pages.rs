@@ -236,3 +236,29 @@ fn compare(expected: Vec<&str>, output: &Output) -> Result<(), String> {
         _ => Ok(()),
     }
 }
+
+/// What the index of `docs/algorithms` says that every page has.
+#[test]
+fn every_page_of_an_algorithm_has_a_run_and_something_to_try() {
+    let mut pages = 0;
+    let is_meant = |page: &Page| {
+        page.name.starts_with("docs/algorithms/") && !page.name.ends_with("README.md")
+    };
+    for page in self::pages().into_iter().filter(is_meant) {
+        pages += 1;
+        let is_run = |command: &&str| {
+            lab_command(command).is_some_and(|words| words[0] == "run" || words[0] == "voting-sets")
+        };
+        let blocks = page.blocks();
+        let consoles = blocks.iter().filter(|block| block.kind == "console");
+        let runs = consoles.flat_map(commands).map(|(command, _)| command);
+        assert!(runs.filter(is_run).count() > 0, "{}: no run", page.name);
+        let (_, tried) = page
+            .text
+            .split_once("## What to try\n")
+            .unwrap_or_else(|| panic!("{}: nothing to try", page.name));
+        let tried = tried.split("\n## ").next().unwrap_or(tried);
+        assert!(tried.contains("`conclave "), "{}: nothing to try", page.name);
+    }
+    assert!(pages >= 16, "{pages}");
+}

@@ -46,6 +46,20 @@ fn every_picture_of_a_page_is_what_its_command_draws() {
         let old = std::fs::read_to_string(&kept).unwrap();
         assert!(old == new, "{file} is not what `conclave {command} {options}` draws");
     }
-    let files = std::fs::read_dir(folder).unwrap().count();
-    assert_eq!(files, PICTURES.len(), "every picture has its command here");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let file = file.unwrap().file_name().into_string().unwrap();
+        let is_here = PICTURES.iter().any(|(name, ..)| file == format!("{name}.svg"));
+        assert!(is_here || is_drawn_by_a_page(&file), "nobody knows how {file} was drawn");
+    }
+}
+
+/// Whether a page of an algorithm has the command in a block that is run; it is compared there.
+fn is_drawn_by_a_page(file: &str) -> bool {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/algorithms");
+    let mut pages = std::fs::read_dir(folder).unwrap().map(|page| page.unwrap().path());
+    pages.any(|page| {
+        let text = std::fs::read_to_string(page).unwrap();
+        let mut commands = text.lines().filter(|line| line.starts_with("$ conclave "));
+        commands.any(|line| line.contains(&format!("--svg {file}")))
+    })
 }
