@@ -219,7 +219,7 @@ mod tests {
     use crate::lab::spelling;
 
     /// What `conclave run` takes that decides nothing about the run.
-    const NO_SETTINGS: [&str; 12] = [
+    const NO_SETTINGS: [&str; 13] = [
         "replay",
         "scenario",
         "explain",
@@ -230,6 +230,7 @@ mod tests {
         "svg-from",
         "svg-to",
         "json",
+        "max-memory",
         "help",
         "algorithm",
     ];
