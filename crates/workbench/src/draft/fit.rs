@@ -44,5 +44,7 @@ fn begins_by_itself(entry: &Entry) -> bool {
 
 /// Whether it stamps its requests, so that it matters what its clock shows first.
 fn has_logical_clock(entry: &Entry) -> bool {
-    ["lamport", "ricart-agrawala", "ricart-agrawala-deferred", "maekawa"].contains(&entry.name)
+    let clocked =
+        ["lamport", "ricart-agrawala", "ricart-agrawala-deferred", "roucairol-carvalho", "maekawa"];
+    clocked.contains(&entry.name)
 }
