@@ -171,7 +171,8 @@ fn lose_or_move(
     let [kept_first, kept_second] = ["kept-first", "kept-second"].map(name);
     let loser = taker(&[server], 3).hold(&lost, &lost_first, Manners::Deaf);
     let keeper = taker(&all, 5).hold(&kept, &kept_first, Manners::Deaf);
-    let next_of_loser = taker(&others, 3).take(&lost, &lost_second, Manners::Deaf);
+    // Time enough for an election when the harm is done, and for another when it is over.
+    let next_of_loser = taker(&others, 8).take(&lost, &lost_second, Manners::Deaf);
     let next_of_keeper = taker(&others, 5).take(&kept, &kept_second, Manners::Deaf);
     world.wait_for_queue(&lost, 2);
     world.wait_for_queue(&kept, 2);
