@@ -35,7 +35,11 @@ impl Scene {
     fn start_writer(&mut self, options: Options) -> Pid {
         let program = std::env::current_exe().unwrap();
         let wrapper = self.start(options, &[program.to_str().unwrap(), WRITER_WORD]);
-        wait_until("the writer writes", || self.last_stamp().is_some());
+        wait_until("the writer writes", || {
+            // With what the wrapper has said: it need not be the writer's fault.
+            assert!(lives(wrapper), "the wrapper is gone: {}", self.read("stderr"));
+            self.last_stamp().is_some()
+        });
         wrapper
     }
 

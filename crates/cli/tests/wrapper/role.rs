@@ -92,7 +92,13 @@ pub fn wrapper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut signals = Signals::block().unwrap();
     let standby = has("ahead").then(|| on_lost.stand_by(kill_after).unwrap());
     if has("dead") {
-        let guard = guard_of(getpid()).unwrap();
+        // Whoever was only just started may not have its arguments yet, by which it is found.
+        let mut guard = None;
+        wait_until("the guard has started", || {
+            guard = guard_of(getpid());
+            guard.is_some()
+        });
+        let guard = guard.unwrap();
         send(guard, Signal::SIGKILL);
         wait_until("the guard is dead", || !lives(guard));
     }
