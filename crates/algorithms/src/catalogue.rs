@@ -160,6 +160,20 @@ mod tests {
     }
 
     #[test]
+    fn problems_name_what_the_rest_of_the_entry_says_of_them() {
+        for entry in all() {
+            let Entry { name, problems, needs, .. } = entry;
+            let says = |words: &[&str]| words.iter().any(|word| problems.contains(word));
+            assert!((10..=100).contains(&problems.len()), "{name}: {problems}");
+            assert!(entry.serves_everybody() || says(&["deadlock"]), "{name}: {problems}");
+            assert!(entry.crash_example.is_none() || says(&["crash"]), "{name}: {problems}");
+            assert!(!needs.synchrony || says(&["than D", "D too"]), "{name}: {problems}");
+            assert!(!needs.majority || says(&["majority"]), "{name}: {problems}");
+            assert!(!needs.steadiness || says(&["delays"]), "{name}: {problems}");
+        }
+    }
+
+    #[test]
     fn every_entry_says_what_it_costs() {
         for entry in all() {
             assert!(!entry.costs.is_empty(), "{}", entry.name);

@@ -25,6 +25,7 @@ const EXAMPLES: &str = "Locks, of this machine unless --at (or CONCLAVE_AT) says
   conclave locks                                who holds what, and who waits
 
 The lab:
+  conclave algorithms                           all of them in one table, with their problems
   conclave table                                every algorithm's cost, measured beside its formula
   conclave run maekawa-plain -n 3               watch it deadlock, and be told why
   conclave run ricart-agrawala -n 3 --explain   every event, with the rule that fired
@@ -34,7 +35,8 @@ The lab:
   conclave voting-sets grid -n 36               who votes for whom
 
 Exit codes of the lab: 0 ok, 2 bad input, 10 violated, 11 deadlock, 12 starved, 13 stalled, 14
-budget, 15 vacuous, 74 the output cannot be written. Those of locks are in `conclave lock --help`.";
+budget, 15 vacuous, 64 no such command, 74 the output cannot be written. Those of locks are in
+`conclave lock --help`.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use conclave_cli::cli::Cli;
-use conclave_cli::{execute, exit, service, wrapper};
+use conclave_cli::{execute, exit, lab, wrapper};
 
 fn main() -> ExitCode {
     // The guard of a running command: started often, so it does not wait for the rest.
@@ -34,16 +34,17 @@ fn refuse(line: &str) -> ExitCode {
     ExitCode::from(bad_input())
 }
 
-/// Scripts that know flock(1) expect its code where a lock is asked for; the lab has its own.
+/// The lab has a code of its own. Everywhere else, and where no command was understood, it is the
+/// code that scripts know from flock(1): it could have been a lock that they asked for.
 fn bad_input() -> u8 {
-    if is_service() { exit::USAGE } else { exit::BAD_INPUT }
+    if is_lab() { exit::BAD_INPUT } else { exit::USAGE }
 }
 
-/// Whether words that were not understood, as far as they were, are a command of the service.
-fn is_service() -> bool {
+/// Whether words that were not understood are, as far as they were, a command of the lab.
+fn is_lab() -> bool {
     let understood = Cli::command().ignore_errors(true).try_get_matches();
     let is_ours =
-        |it: clap::ArgMatches| it.subcommand_name().is_some_and(service::Command::has_subcommand);
+        |it: clap::ArgMatches| it.subcommand_name().is_some_and(lab::Command::has_subcommand);
     understood.is_ok_and(is_ours)
 }
 

@@ -81,8 +81,8 @@ fn listed(table: &Table, width: u16) -> String {
 /// Makes a table fit into so many columns, but breaks lines between words only: a number in two
 /// pieces is two numbers. Where even that is too wide it stays so.
 pub fn fit(table: &mut Table, width: u16) {
-    /// A border, and what is left free on both sides.
-    const FRAME: usize = 3;
+    // What is left free on both sides, and a line between columns, if there is one.
+    let frame = 2 + usize::from(table.style().content_lines.junction.is_some());
     let mut longest: Vec<usize> = Vec::new();
     for row in table.header().into_iter().chain(table.row_iter()) {
         for (index, cell) in row.cell_iter().enumerate() {
@@ -94,7 +94,7 @@ pub fn fit(table: &mut Table, width: u16) {
             longest[index] = longest[index].max(word.unwrap_or(0));
         }
     }
-    let least = longest.iter().sum::<usize>() + FRAME * longest.len() + 1;
+    let least = longest.iter().sum::<usize>() + frame * longest.len() + 1;
     let least = u16::try_from(least).unwrap_or(u16::MAX);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(width.max(least));

@@ -437,3 +437,16 @@ fn a_number_that_is_no_id_is_answered_with_the_range() {
         assert!(said.contains("ids are from 0 to 4294967294"), "{said}");
     }
 }
+
+#[test]
+fn algorithms_are_told_to_programs_all_at_once_or_one_by_one() {
+    let all = parsed("algorithms --json");
+    let all = all.as_array().unwrap();
+    assert_eq!(all.len(), catalogue::all().count());
+    for of_all in all {
+        let name = of_all["name"].as_str().unwrap();
+        assert_keys(of_all, "title kind needs promises problems crash messages costs options");
+        assert_eq!(of_all["problems"], catalogue::find(name).unwrap().problems);
+        assert_eq!(*of_all, parsed(&format!("algorithms {name} --json")));
+    }
+}

@@ -32,6 +32,8 @@ pub struct Entry {
     pub settings: &'static [Setting],
     /// What a crash does to it.
     pub crash: &'static str,
+    /// What speaks against it, in a few words: what a list of all has room for.
+    pub problems: &'static str,
     /// A crash that shows it, and one that does no harm; `None` where every crash is answered.
     pub crash_example: Option<CrashExample>,
     /// Whether it matters to its costs who asks.

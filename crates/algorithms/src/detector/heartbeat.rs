@@ -86,6 +86,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { synchrony: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "all others suspect the dead one, at most T + 2D later",
+    problems: "D too small: live ones are suspected; too large: dead ones are trusted for long",
     crash_example: None,
     places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,

@@ -131,6 +131,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { steadiness: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat, Setting::Phi],
     crash: "all others suspect the dead one once its silence is unlikely enough",
+    problems: "delays that change: live ones are suspected until it has learnt them",
     crash_example: None,
     places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,

@@ -148,6 +148,8 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { synchrony: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Answer, Setting::Announcement, Setting::SkipDead],
     crash: "the largest that lives is elected; who was in mid-election with the dead calls again",
+    problems: "N^2 messages at worst; two leaders if a message takes \
+               longer than D, or an id comes back to another",
     crash_example: None,
     places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,

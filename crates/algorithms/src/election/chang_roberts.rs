@@ -116,6 +116,7 @@ pub const PLAIN: Entry = Entry {
     needs: Needs { fifo: true, ..Needs::NOTHING },
     settings: &[],
     crash: "any crash breaks the ring: no election comes to its end",
+    problems: "slow if large; any crash breaks the ring",
     crash_example: Some(CrashExample {
         matters: "5@1.5ms",
         why: "but 5 crashed at 1.5 ms",
@@ -152,6 +153,7 @@ pub const SUPPRESS: Entry = Entry {
     name: "chang-roberts-suppress",
     title: "Chang-Roberts, suppressing smaller initiators",
     summary: "as chang-roberts, but messages carry their initiator, and smaller ones give way",
+    problems: "can cost more than without; any crash breaks the ring",
     silent: &[],
     searches: &[Bounds::of(5, 1)],
     ..PLAIN
@@ -162,6 +164,7 @@ pub const NAIVE: Entry = Entry {
     name: "chang-roberts-naive",
     title: "Chang-Roberts, naive",
     summary: "as chang-roberts, but every initiator's message makes all of its laps",
+    problems: "about 2.5 N^2 messages if all start; any crash breaks the ring",
     needs: Needs::NOTHING,
     costs: &[
         BEST,

@@ -96,6 +96,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { fifo: true, synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "those who live elect the largest of them, and one that comes back takes part again",
+    problems: "leaves out a live one if a message takes longer than D",
     crash_example: None,
     kinds: <<ChangRobertsRepaired as Protocol>::Message as conclave_core::Message>::KINDS,
     silent: &[],

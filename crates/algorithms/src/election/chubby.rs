@@ -231,6 +231,7 @@ pub const ENTRY: Entry = Entry {
     },
     settings: &[Setting::Bound, Setting::Lease],
     crash: "master: another, once its lease is over; a majority: nobody leads till it is back",
+    problems: "no leader without a majority, nor while an old lease may last",
     crash_example: None,
     places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,

@@ -116,6 +116,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { fifo: true, ..Needs::NOTHING },
     settings: &[],
     crash: "any crash breaks the ring: no election comes to its end",
+    problems: "needs a ring that goes both ways; any crash breaks it",
     crash_example: Some(CrashExample {
         matters: "9@0.5ms",
         why: "but 9 crashed at 0.5 ms",

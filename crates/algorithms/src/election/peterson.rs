@@ -95,6 +95,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { fifo: true, ..Needs::NOTHING },
     settings: &[],
     crash: "any crash breaks the ring: no election comes to its end",
+    problems: "need not elect the largest; any crash breaks the ring",
     crash_example: Some(CrashExample {
         matters: "5@1.5ms",
         why: "but 5 crashed at 1.5 ms",

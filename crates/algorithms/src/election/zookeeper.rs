@@ -263,6 +263,7 @@ pub const PLAIN: About = About {
     needs: Needs { coordinator: true, majority: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Session],
     crash: "leader: the next in line, once its session is over; store: excluded",
+    problems: "a store that must not fail; no leader without a majority",
     crash_example: None,
     places: Places::Alike,
     kinds: <Message as conclave_core::Message>::KINDS,
@@ -286,6 +287,7 @@ pub const HERD: About = About {
     name: "zookeeper-herd",
     title: "ZooKeeper style, all watching the leader",
     summary: "as zookeeper, but the leader's death wakes everybody",
+    problems: "as zookeeper, no leader without a majority; a leader's death wakes everybody",
     costs: &[
         Cost::exactly(Measure::ElectionLone, "3(N-1)", |size| 3.0 * (size.n - 1.0)),
         Cost::exactly(Measure::TurnaroundLone, "3", |_| 3.0),

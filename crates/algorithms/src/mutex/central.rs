@@ -121,6 +121,7 @@ pub const PLAIN: Entry = Entry {
     needs: Needs { coordinator: true, ..Needs::NOTHING },
     settings: &[],
     crash: "coordinator, holder, or one in the queue when its turn comes: everybody blocks",
+    problems: "one bottleneck; in order of arrival, not of asking; a crash blocks all",
     crash_example: Some(CrashExample {
         matters: "0@4ms",
         why: "1 waits for 0; but 0 crashed at 4 ms",
@@ -150,6 +151,7 @@ pub const QUEUED: Entry = Entry {
     title: "Central server, answering \"queued\"",
     summary: "as central, and one who has to wait is told its place at once",
     crash: "as central, but a client can tell a busy coordinator from a dead one",
+    problems: "as central, but who hears nothing knows of the crash",
     costs: &[
         Cost::exactly(Measure::Enter, "2", |_| 2.0),
         Cost::exactly(Measure::EnterHavingWaited, "3", |_| 3.0),

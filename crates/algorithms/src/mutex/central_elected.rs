@@ -201,6 +201,7 @@ pub const ENTRY: Entry = Entry {
         Setting::Beat,
     ],
     crash: "found out and repaired: all others go on, after a census, and an election if need be",
+    problems: "two holders if a message takes longer than D",
     crash_example: None,
     places: Places::Alike,
     kinds: <<CentralElectedByHeartbeat as Protocol>::Message as conclave_core::Message>::KINDS,

@@ -91,6 +91,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { fifo: true, ..Needs::NOTHING },
     settings: &[],
     crash: "any crash blocks everybody",
+    problems: "most messages of all; unsafe without FIFO; any crash blocks all",
     crash_example: Some(CrashExample {
         matters: "3@4ms",
         why: "1 waits for 3; but 3 crashed at 4 ms",

@@ -91,6 +91,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "of who has the token, waits for it, or is on a request's way: blocks",
+    problems: "a first request may go far; a crash on its way blocks",
     crash_example: Some(CrashExample {
         matters: "2@5ms",
         why: "1 waits for 2; but 2 crashed at 5 ms",

@@ -83,6 +83,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "cuts the tree: whoever the privilege is behind it for is blocked",
+    problems: "as slow as the tree is deep; a crash cuts the tree",
     crash_example: Some(CrashExample {
         matters: "2@5ms",
         why: "1 waits for 2; but 2 crashed at 5 ms",

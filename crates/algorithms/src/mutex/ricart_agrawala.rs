@@ -112,6 +112,7 @@ pub const PLAIN: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash blocks everybody",
+    problems: "everybody is asked; any crash blocks all",
     crash_example: Some(CrashExample {
         matters: "3@4ms",
         why: "1 waits for 3; but 3 crashed at 4 ms",
@@ -141,6 +142,7 @@ pub const DEFERRED: Entry = Entry {
     title: "Ricart-Agrawala, answering \"deferred\"",
     summary: "as ricart-agrawala, and a reply that is kept back is announced at once",
     crash: "any crash blocks everybody, but it is known who is missing",
+    problems: "still more messages; any crash blocks all, but it is known whose",
     costs: &[
         Cost::exactly(Measure::Enter, "2(N-1)", |size| 2.0 * (size.n - 1.0)),
         Cost::exactly(Measure::EnterLast, "2(N-1) + N-1", |size| 3.0 * (size.n - 1.0)),

@@ -95,6 +95,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "blocks whoever must ask the dead one; who has its permission goes on",
+    problems: "not in order of asking; a crash blocks who must ask there",
     crash_example: Some(CrashExample {
         matters: "3@4ms",
         why: "1 waits for 3; but 3 crashed at 4 ms",

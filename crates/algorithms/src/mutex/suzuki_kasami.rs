@@ -97,6 +97,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "of who has the privilege, or is next in its queue: everybody blocks; others go unnoticed",
+    problems: "everybody is asked; a crash where the token is blocks all",
     crash_example: Some(CrashExample {
         matters: "2@5ms",
         why: "1 waits for 2; but 2 crashed at 5 ms",

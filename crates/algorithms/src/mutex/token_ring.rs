@@ -75,6 +75,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",
+    problems: "never rests; slow if large; any crash blocks all",
     crash_example: Some(CrashExample {
         matters: "5@4ms",
         why: "6 waits for 5; but 5 crashed at 4 ms",

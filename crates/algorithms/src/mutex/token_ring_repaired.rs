@@ -164,6 +164,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { synchrony: true, storage: true, ..Needs::NOTHING },
     settings: &[Setting::Bound, Setting::Beat],
     crash: "the ring is repaired without the dead; a lost token is made anew in a new epoch",
+    problems: "never rests; two tokens if a message takes longer than D",
     crash_example: None,
     places: Places::Differ,
     kinds: <<TokenRingRepaired as Protocol>::Message as conclave_core::Message>::KINDS,

@@ -89,6 +89,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs::NOTHING,
     settings: &[],
     crash: "any crash breaks the ring; the token is lost with its holder",
+    problems: "slow if large; any crash blocks all",
     crash_example: Some(CrashExample {
         matters: "9@4ms",
         why: "1 waits for 9; but 9 crashed at 4 ms",

@@ -20,7 +20,7 @@ pub use settings::{CheckSettings, RunSettings, Said, SettingsOf};
 /// The commands of the lab.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List the algorithms: what they promise, what they need, where they come from
+    /// List the algorithms: messages, needs and problems; or all there is to say of one
     Algorithms(AlgorithmsArgs),
     /// Simulate one algorithm, judge the run and measure it
     #[command(after_help = RUN_EXAMPLES)]
@@ -89,6 +89,9 @@ in `conclave run`.";
 /// `conclave algorithms`
 #[derive(Debug, Args)]
 pub struct AlgorithmsArgs {
+    /// Tell all of this one: what it promises, needs and costs, what a crash does, its source
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
     /// For programs
     #[arg(long)]
     pub json: bool,

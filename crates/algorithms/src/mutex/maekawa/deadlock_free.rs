@@ -130,6 +130,7 @@ pub const ENTRY: Entry = Entry {
     needs: Needs { fifo: true, voting_sets: true, ..Needs::NOTHING },
     settings: &[],
     crash: "a crash in a voting set blocks its users",
+    problems: "not in order of asking; a crash blocks all who need that vote",
     crash_example: Some(CrashExample {
         matters: "3@4ms",
         why: "1 waits for 3; but 3 crashed at 4 ms",
