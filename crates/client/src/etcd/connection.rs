@@ -3,14 +3,14 @@
 //! `tonic` has the calls and their messages; this carries them. Its own carrier is made for many
 //! servers and long bodies: it passes each request through three tasks, and writes it in two
 //! pieces. For a lock, where one small request waits for one small answer, that is felt. Here a
-//! request is one piece, and the only task is the one that reads and writes.
+//! request is one piece, written by whoever asks; the only task is the one that reads.
 
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -26,6 +26,7 @@ use tonic::body::Body;
 use tonic::client::GrpcService;
 
 use super::tls::Tls;
+use super::wire::Wire;
 
 /// How much the server may send before it hears that some of it was taken.
 const WINDOW: u32 = 1 << 20;
@@ -78,14 +79,17 @@ impl Endpoint {
             builder.enable_push(false).handshake(stream).await.map_err(io::Error::other)?;
         let streams = Arc::new(AtomicUsize::new(0));
         let silence = find_silent(connection.ping_pong(), Arc::clone(&streams));
+        let wire = Arc::new(Wire::new(async move { drop(connection.await) }));
+        let task = Arc::clone(&wire);
         // It ends when nobody uses it any more. If it breaks, those who wait for an answer hear it.
         tokio::spawn(async move {
             tokio::select! {
-                _ = connection => {}
-                () = silence => {}
+                () = poll_fn(|context| task.poll(context)) => return,
+                () = silence => task.give_up(),
             }
+            poll_fn(|context| task.poll(context)).await;
         });
-        Ok(Connection { requests, scheme, authority: self.authority.clone(), streams })
+        Ok(Connection { requests, wire, scheme, authority: self.authority.clone(), streams })
     }
 }
 
@@ -126,6 +130,7 @@ async fn find_silent(pings: Option<PingPong>, streams: Arc<AtomicUsize>) {
 #[derive(Clone)]
 pub struct Connection {
     requests: SendRequest<Bytes>,
+    wire: Arc<Wire>,
     scheme: Scheme,
     authority: Authority,
     /// How many calls are going on.
@@ -142,10 +147,10 @@ impl GrpcService<Body> for Connection {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let sent = self.send(request);
+        let wire = Arc::clone(&self.wire);
+        let sent = wire.send(|| self.send(request));
         Box::pin(async move {
-            let (response, mut outgoing, stream) = sent?;
-            let mut response = response;
+            let (mut response, mut outgoing, stream) = sent?;
             let answer = poll_fn(|context| {
                 outgoing.poll(context)?;
                 Pin::new(&mut response).poll(context).map_err(broken)
@@ -169,7 +174,10 @@ impl Connection {
         let stream = Stream::new(&self.streams);
         let (response, to) =
             self.requests.send_request(Request::from_parts(head, ()), false).map_err(broken)?;
-        Ok((response, Outgoing { body, to: Some(to), next: None }, stream))
+        let mut outgoing = Outgoing { body, to: Some(to), next: None };
+        // What is there already goes out with the head; whoever waits for more asks again.
+        outgoing.poll(&mut Context::from_waker(Waker::noop()))?;
+        Ok((response, outgoing, stream))
     }
 }
 

@@ -1,21 +1,16 @@
 //! Something held.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use conclave_core::Fence;
 use conclave_etcd_api::{Compare, PutRequest, RequestOp, TxnRequest, request_op};
-use tokio::sync::oneshot;
 
 use super::acquire::{Place, created_in, found, operation, put, range_of_key, written_in};
 use super::keys::encode_value;
 use super::mirror::InUse;
 use super::session::fence_of;
+use super::young::Young;
 use crate::{Answer, BootTime, Error, Hold, Kind, Loss, LossSignal, Resource};
-
-/// Who holds something for longer than this is told at once when it is taken away; before, at the
-/// next renewal. A watch for each of a thousand short holds would cost more than it brings.
-const SHORT: Duration = Duration::from_millis(50);
 
 /// A lock that is held: its key is the first of the queue, or goes together with those before it.
 /// Dropping it removes the key.
@@ -29,7 +24,7 @@ pub struct Grip {
 }
 
 /// Whether a mirror watches over the key.
-enum Watching {
+pub enum Watching {
     NotYet,
     Now(InUse),
     Over,
@@ -40,7 +35,7 @@ impl Grip {
         let loss = LossSignal::default();
         place.session.watch_over(&place.key, fence, &loss);
         let mirror = Arc::new(Mutex::new(Watching::NotYet));
-        watch_soon(&place, fence, &loss, &mirror);
+        Young::add(&place, fence, &loss, &mirror);
         Self { place, fence, loss, mirror, written: tokio::sync::Mutex::new(revision_of(fence)) }
     }
 
@@ -179,25 +174,9 @@ impl Drop for Grip {
     }
 }
 
-fn revision_of(fence: Fence) -> i64 {
+/// The revision that created the key of whoever has that fence.
+pub fn revision_of(fence: Fence) -> i64 {
     i64::try_from(fence.0).unwrap_or(i64::MAX)
-}
-
-/// Watches over the key if it is still held after a while.
-fn watch_soon(place: &Place, fence: Fence, loss: &LossSignal, watching: &Arc<Mutex<Watching>>) {
-    let (core, name) = (Arc::clone(&place.core), place.resource.name.clone());
-    let (key, loss) = (place.key.clone(), loss.clone());
-    let watching = Arc::downgrade(watching);
-    place.core.runtime.spawn(async move {
-        tokio::time::sleep(SHORT).await;
-        let Some(watching) = watching.upgrade() else { return };
-        let mut watching = watching.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*watching, Watching::NotYet) {
-            let mirror = InUse::of(&core, &name);
-            mirror.watch_over(&key, revision_of(fence), &loss);
-            *watching = Watching::Now(mirror);
-        }
-    });
 }
 
 /// What the caller has.
@@ -226,11 +205,8 @@ impl Hold for Held {
         let (grip, value) = (Arc::clone(self.grip()), value.to_vec());
         let (core, unknown) = (Arc::clone(&grip.place.core), grip.unknown());
         Box::pin(async move {
-            let (tell, told) = oneshot::channel();
-            core.runtime.spawn(async move {
-                let _ = tell.send(grip.publish(&value).await);
-            });
-            told.await.unwrap_or(Err(unknown))
+            let published = core.begin(async move { grip.publish(&value).await });
+            published.await.unwrap_or(Err(unknown))
         })
     }
 
@@ -238,11 +214,8 @@ impl Hold for Held {
         let grip = self.0.take().expect("a hold has its grip until it is released");
         let (core, unknown) = (Arc::clone(&grip.place.core), grip.unknown());
         Box::pin(async move {
-            let (tell, told) = oneshot::channel();
-            core.runtime.spawn(async move {
-                let _ = tell.send(grip.release().await);
-            });
-            told.await.unwrap_or(Err(unknown))
+            let released = core.begin(async move { grip.release().await });
+            released.await.unwrap_or(Err(unknown))
         })
     }
 

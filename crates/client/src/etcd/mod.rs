@@ -18,7 +18,9 @@
 //! round trip and one round of the servers' log. Who waits sends nothing.
 //!
 //! Everything runs on one thread of the engine's own, which takes no signals: whatever the
-//! application does, renewals go out.
+//! application does, renewals go out. Only the first step of a request, which sends it, is taken by
+//! whoever asks (see `task`); and renewals have a connection of their own, which no thread of the
+//! application ever drives.
 
 mod acquire;
 mod connection;
@@ -29,8 +31,11 @@ mod options;
 mod queue;
 mod servers;
 mod session;
+mod task;
 mod timer;
 mod tls;
+mod wire;
+mod young;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -51,6 +56,7 @@ pub use self::options::{EtcdOptions, PlantedBug};
 use self::queue::Queue;
 use self::servers::{Link, Servers};
 use self::session::Session;
+use self::young::Young;
 use crate::threads::start_thread;
 use crate::{
     Answer, BootTime, Engine, Error, Evicted, Fence, Hold, Kind, Name, Patience, Request, Resource,
@@ -96,6 +102,7 @@ pub struct Core {
     last_number: AtomicU64,
     /// Numbers of requests of which nothing is left, here or on its way.
     free_numbers: Mutex<Vec<u64>>,
+    young: Mutex<Young>,
     /// Everything that needs the session has a share in it.
     business: Arc<()>,
 }
@@ -120,6 +127,7 @@ impl Etcd {
             mirrors: Mutex::default(),
             last_number: AtomicU64::new(0),
             free_numbers: Mutex::default(),
+            young: Mutex::default(),
             business: Arc::default(),
             options,
         });
@@ -135,21 +143,15 @@ impl Etcd {
         Ok(Self { core, _end: end })
     }
 
-    /// Does it on the engine's thread, to its end even if nobody waits for it any more.
+    /// Does it to its end, even if nobody waits for it any more.
     fn task<T, F>(&self, what: impl FnOnce(Arc<Core>) -> F) -> Answer<'static, T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
-        let (tell, told) = oneshot::channel();
-        let task = what(Arc::clone(&self.core));
-        let runtime = self.core.runtime.clone();
-        Box::pin(async move {
-            runtime.spawn(async move {
-                let _ = tell.send(task.await);
-            });
-            told.await.unwrap_or_else(|_| Err(ended()))
-        })
+        let core = Arc::clone(&self.core);
+        let task = what(Arc::clone(&core));
+        Box::pin(async move { core.begin(task).await.unwrap_or_else(|_| Err(ended())) })
     }
 }
 
@@ -175,7 +177,11 @@ impl Engine for Etcd {
         let (reply, answer) = oneshot::channel::<Result<Grip, Error>>();
         let (core, request) = (Arc::clone(&self.core), request.clone());
         Box::pin(async move {
-            core.runtime.clone().spawn(acquire(core, request, patience, reply));
+            let business = Arc::clone(&core.business);
+            task::begin_alone(&core.runtime.clone(), async move {
+                acquire(core, request, patience, reply).await;
+                drop(business);
+            });
             let grip = answer.await.unwrap_or_else(|_| Err(ended()))?;
             Ok(Box::new(Held::new(grip)) as Box<dyn Hold>)
         })
@@ -214,6 +220,21 @@ impl Engine for Etcd {
 }
 
 impl Core {
+    /// Takes the first step of a request here; the engine's thread does the rest, and tells what
+    /// came of it.
+    fn begin<T, F>(&self, task: F) -> oneshot::Receiver<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let business = Arc::clone(&self.business);
+        task::begin(&self.runtime, async move {
+            let done = task.await;
+            drop(business);
+            done
+        })
+    }
+
     /// The session, or a new one.
     async fn session(self: &Arc<Self>, limit: BootTime) -> Result<Arc<Session>, Error> {
         let mut session = self.session.lock().await;

@@ -5,12 +5,12 @@
 //! too. Every request here can be sent twice without harm, so it is sent again there.
 
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use conclave_etcd_api::AuthenticateRequest;
 use conclave_etcd_api::auth_client::AuthClient;
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinSet;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::{Code, Request, Status};
@@ -56,8 +56,12 @@ pub struct Link {
     /// Each has another one.
     pub number: u64,
     pub channel: Connection,
+    /// Which of the servers it is.
+    index: usize,
     address: String,
     token: Option<MetadataValue<Ascii>>,
+    /// Another connection to the same server, for renewals alone.
+    for_renewals: Arc<OnceCell<Connection>>,
 }
 
 impl Link {
@@ -189,6 +193,15 @@ impl Servers {
         self.connect(limit).await
     }
 
+    /// A connection to the same server that no thread of the application ever drives: none can hold
+    /// up what goes out there.
+    pub async fn for_renewals(&self, link: &Link) -> Result<Link, Trouble> {
+        let endpoint = &self.endpoints[link.index];
+        let connection = link.for_renewals.get_or_try_init(|| endpoint.connect()).await;
+        let connection = connection.map_err(|error| Trouble::Passing(error.to_string()))?;
+        Ok(Link { channel: connection.clone(), ..link.clone() })
+    }
+
     /// That connection is of no use any more.
     pub fn leave(&self, number: u64) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,7 +268,8 @@ impl Servers {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.last_number += 1;
         let (number, address) = (current.last_number, self.addresses[index].clone());
-        let link = Link { number, channel, address, token };
+        let for_renewals = Arc::default();
+        let link = Link { number, channel, index, address, token, for_renewals };
         current.index = index;
         current.link = Some(link.clone());
         self.changes.send_replace(number);

@@ -244,6 +244,7 @@ async fn renew_by(
     session: &Session,
 ) -> Result<Renewal, Trouble> {
     let judge = |status: tonic::Status| servers.judge(&status);
+    let link = &servers.for_renewals(link).await?;
     let sent = BootTime::now();
     let request = link.request(tokio_stream::once(LeaseKeepAliveRequest { id: session.lease }));
     let mut answers = LeaseClient::new(link.channel.clone());
@@ -272,7 +273,10 @@ async fn check_held(core: &Core, session: &Session) {
     for some in session.held().chunks(KEYS_AT_ONCE) {
         let patience = session.ttl / ATTEMPTS;
         let Ok(link) = core.servers.link(BootTime::now().plus(patience)).await else { return };
-        let look = confirm(&link, &core.servers, core, session, some);
+        let look = async {
+            let link = core.servers.for_renewals(&link).await?;
+            confirm(&link, &core.servers, core, session, some).await
+        };
         if !matches!(tokio::time::timeout(patience, look).await, Ok(Ok(_))) {
             return;
         }
