@@ -1,8 +1,8 @@
 //! From a request to a hold: a key in the queue, and the wait until it is its turn.
 //!
-//! All of this is a [task](super::task) of the engine, which only begins on the caller's thread. The
-//! caller may drop its future at any moment; the task then finishes what it sent, and removes its
-//! key. So a request that is given up never leaves anything behind.
+//! All of this is a [task](super::task) of the engine, which only begins on the caller's thread.
+//! The caller may drop its future at any moment; the task then finishes what it sent, and removes
+//! its key. So a request that is given up never leaves anything behind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
