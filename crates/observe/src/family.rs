@@ -16,7 +16,7 @@ use core::hash::{Hash, Hasher};
 
 use conclave_core::{Family, ProcessId, Promises, Protocol, Renaming, Seat, View};
 
-use crate::{Ending, Event, JudgeOrdering, Said, Time, Verdict, What, Word};
+use crate::{Ending, Event, JudgeOrdering, Moment, Said, Time, Verdict, What, Word};
 
 /// What is seen, said and judged of one family.
 #[derive(Debug)]
@@ -325,6 +325,20 @@ impl PartialEq for Vocabulary {
 impl Eq for Vocabulary {}
 
 impl Vocabulary {
+    /// All moments that a plan can name, in the order of the words.
+    pub fn moments(&self) -> impl Iterator<Item = &'static Moment> + '_ {
+        self.words.iter().flat_map(|word| word.moments)
+    }
+
+    /// The moment of that name, and at which word it is.
+    pub fn moment(&self, name: &str) -> Option<(&'static Word, &'static Moment)> {
+        let moments = |word: &&'static Word| {
+            let word: &'static Word = word;
+            word.moments.iter().map(move |moment| (word, moment))
+        };
+        self.words.iter().flat_map(moments).find(|(_, moment)| moment.name == name)
+    }
+
     /// The word of that name.
     pub fn word(&self, name: &str) -> Option<&'static Word> {
         self.words.iter().copied().find(|word| word.name == name)

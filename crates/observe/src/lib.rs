@@ -38,8 +38,8 @@ pub use family::{AnyMemory, Breach, Brief, Memory, Observed, Panel, Spoken, Voca
 pub use fingerprint::Fingerprint;
 pub use judge::{Judge, JudgeOrdering, MessageNumbers, Report};
 pub use said::{
-    BarChange, BarSort, Exclusion, Fill, LockName, MarkSort, Names, Picture, Said, Shape, Tell,
-    Word,
+    BarChange, BarSort, Exclusion, Fill, LockName, MarkSort, Moment, Names, Picture, Said, Shape,
+    Tell, Whose, Word,
 };
 pub use time::Time;
 pub use verdict::{Ending, Verdict};

@@ -45,6 +45,39 @@ pub struct Word {
     pub step: Tell,
     /// How it is drawn.
     pub picture: Picture,
+    /// What somebody who plans a run calls the moments at which it is said.
+    pub moments: &'static [Moment],
+}
+
+/// A moment in the life of a process that a plan can name: `crash 2 on entering`.
+#[derive(Debug)]
+pub struct Moment {
+    /// Its name, which no other moment of the family has.
+    pub name: &'static str,
+    /// Of whom the word has to speak.
+    pub whose: Whose,
+}
+
+/// Of whom a word has to speak.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// Of whomever.
+    Anybodys,
+    /// Of the process that it is said to.
+    Own,
+    /// Of another.
+    Others,
+}
+
+impl Whose {
+    /// Whether what was said to that process speaks of such a one.
+    pub fn is_met(self, said: &Said, seat: Seat) -> bool {
+        match self {
+            Self::Anybodys => true,
+            Self::Own => said.whom == Some(seat),
+            Self::Others => said.whom != Some(seat),
+        }
+    }
 }
 
 /// Puts something that was said into words; the seat is that of the process whose application said
@@ -153,7 +186,8 @@ impl Word {
     /// Something to ask for, of nobody and without numbers, that is not drawn.
     pub const fn asked(name: &'static str, code: u8, sentence: Tell) -> Self {
         let (is_asked, whom, numbers, picture) = (true, None, [].as_slice(), Picture::HIDDEN);
-        Self { name, code, is_asked, whom, numbers, sentence, step: sentence, picture }
+        let step = sentence;
+        Self { name, code, is_asked, whom, numbers, sentence, step, picture, moments: &[] }
     }
 
     /// Something to be told, of nobody and without numbers, that is not drawn.
@@ -173,6 +207,12 @@ impl Word {
         Self { numbers, ..self }
     }
 
+    /// This word, at moments that a plan can name.
+    #[must_use]
+    pub const fn at(self, moments: &'static [Moment]) -> Self {
+        Self { moments, ..self }
+    }
+
     /// This word, drawn as these bars.
     #[must_use]
     pub const fn bars(self, bars: &'static [BarChange]) -> Self {
@@ -183,6 +223,13 @@ impl Word {
     #[must_use]
     pub const fn marked(self, mark: fn(&Said, Seat) -> Option<&'static MarkSort>) -> Self {
         Self { picture: Picture { mark, is_hidden: false, ..self.picture }, ..self }
+    }
+}
+
+impl Moment {
+    /// Whenever the word is said.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, whose: Whose::Anybodys }
     }
 }
 

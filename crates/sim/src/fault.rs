@@ -6,8 +6,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use conclave_core::{ProcessId, View};
-use conclave_observe::Time;
+use conclave_core::{Kind, ProcessId, View};
+use conclave_observe::{Time, Vocabulary};
+
+use crate::{CrashOn, Deed, MessageFault, MessageName};
 
 /// All faults of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -24,6 +26,10 @@ pub struct FaultPlan {
     pub pauses: Vec<Pause>,
     /// Links that are cut for a while.
     pub partitions: Vec<Partition>,
+    /// Single messages that do not arrive as others do.
+    pub messages: Vec<MessageFault>,
+    /// Processes that die when something happens to them.
+    pub crashes_on: Vec<CrashOn>,
     /// Clocks that run too fast or too slow.
     pub drifts: Vec<Drift>,
     /// How likely the network is to lose a message.
@@ -133,6 +139,46 @@ pub enum FaultError {
         /// Whose.
         process: ProcessId,
     },
+    /// A message that crosses no network.
+    #[error("{fault}: what {process} says to itself crosses no network; name another receiver")]
+    ToItself {
+        /// Of what.
+        fault: String,
+        /// Who.
+        process: ProcessId,
+    },
+    /// Two things that are done to one message.
+    #[error("{fault}: {first} names the same message; one thing can be done to it")]
+    MessageTwice {
+        /// Of what.
+        fault: String,
+        /// What was said first.
+        first: String,
+    },
+    /// A message that the algorithm does not send.
+    #[error("{fault}: {algorithm} has no message `{kind}`; it has {kinds}", kind = .kind.escape_debug())]
+    NoSuchKind {
+        /// Of what.
+        fault: String,
+        /// Of which algorithm.
+        algorithm: &'static str,
+        /// The name.
+        kind: String,
+        /// What there is.
+        kinds: String,
+    },
+    /// An event that the family does not name.
+    #[error("{fault}: {algorithm} has no event `{moment}`; it has {moments}", moment = .moment.escape_debug())]
+    NoSuchMoment {
+        /// Of what.
+        fault: String,
+        /// Of which algorithm.
+        algorithm: &'static str,
+        /// The name.
+        moment: String,
+        /// What there is.
+        moments: String,
+    },
     /// A crash of somebody who is away already.
     #[error("{fault}: process {process} is down already at that time; let it return first")]
     AlreadyDown {
@@ -141,6 +187,23 @@ pub enum FaultError {
         /// Who.
         process: ProcessId,
     },
+}
+
+impl FaultError {
+    /// The fault that is to blame, as it is written.
+    pub fn fault(&self) -> Option<String> {
+        match self {
+            Self::Unknown { fault, .. }
+            | Self::NotDown { fault, .. }
+            | Self::AlreadyDown { fault, .. }
+            | Self::ToItself { fault, .. }
+            | Self::MessageTwice { fault, .. }
+            | Self::NoSuchKind { fault, .. }
+            | Self::NoSuchMoment { fault, .. } => Some(fault.clone()),
+            Self::PausesOverlap { second, .. } => Some(format!("pause {second}")),
+            Self::DriftsTwice { .. } => None,
+        }
+    }
 }
 
 impl FaultPlan {
@@ -152,6 +215,8 @@ impl FaultPlan {
         replacements: Vec::new(),
         pauses: Vec::new(),
         partitions: Vec::new(),
+        messages: Vec::new(),
+        crashes_on: Vec::new(),
         drifts: Vec::new(),
         loss: Probability(0.0),
         duplicate: Probability(0.0),
@@ -175,6 +240,7 @@ impl FaultPlan {
             }
         }
         self.check_pauses()?;
+        self.check_messages()?;
         self.check_order()
     }
 
@@ -200,7 +266,68 @@ impl FaultPlan {
         let partitions = self.partitions.iter().map(|it| {
             (format!("partition {it}"), it.left.iter().chain(&it.right).copied().collect())
         });
-        dead.chain(crashes).chain(returns).chain(replacements).chain(pauses).chain(partitions)
+        let messages = self.messages.iter().map(|it| {
+            let MessageName { from, to, .. } = it.message;
+            (it.label(), vec![from, to])
+        });
+        let crashes_on = self.crashes_on.iter().map(|it| (format!("crash {it}"), vec![it.process]));
+        let at_times = dead.chain(crashes).chain(returns).chain(replacements).chain(pauses);
+        at_times.chain(partitions).chain(messages).chain(crashes_on)
+    }
+
+    /// One thing is done to a message, and it crosses the network.
+    fn check_messages(&self) -> Result<(), FaultError> {
+        for (index, fault) in self.messages.iter().enumerate() {
+            let MessageName { from, to, .. } = fault.message;
+            if from == to {
+                return Err(FaultError::ToItself { fault: fault.label(), process: from });
+            }
+            let is_same = |other: &&MessageFault| other.message == fault.message;
+            if let Some(other) = self.messages[..index].iter().find(is_same) {
+                let (first, fault) = (other.label(), fault.label());
+                return Err(FaultError::MessageTwice { first, fault });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every message and every moment that is named is one of that algorithm.
+    pub fn check_names(
+        &self,
+        algorithm: &'static str,
+        kinds: &[Kind],
+        vocabulary: &Vocabulary,
+    ) -> Result<(), FaultError> {
+        let is_kind = |name: &str| kinds.iter().any(|kind| kind.name == name);
+        if let Some(fault) = self.messages.iter().find(|it| !is_kind(&it.message.kind)) {
+            let kinds = listed(kinds.iter().map(|kind| kind.name));
+            let (fault, kind) = (fault.label(), fault.message.kind.clone());
+            return Err(FaultError::NoSuchKind { fault, algorithm, kind, kinds });
+        }
+        let is_moment = |it: &&CrashOn| vocabulary.moment(&it.moment).is_some();
+        match self.crashes_on.iter().find(|it| !is_moment(it)) {
+            Some(crash) => Err(FaultError::NoSuchMoment {
+                fault: format!("crash {crash}"),
+                algorithm,
+                moment: crash.moment.clone(),
+                moments: listed(vocabulary.moments().map(|moment| moment.name)),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether some message takes another time than the network says.
+    pub fn shifts_messages(&self) -> bool {
+        self.messages.iter().any(|it| matches!(it.deed, Deed::Delay(_) | Deed::Hurry))
+    }
+
+    /// Whether every message arrives exactly once, as far as the network is concerned.
+    pub fn delivers_once(&self) -> bool {
+        let arrives_once = |it: &MessageFault| matches!(it.deed, Deed::Delay(_) | Deed::Hurry);
+        self.partitions.is_empty()
+            && self.loss.is_zero()
+            && self.duplicate.is_zero()
+            && self.messages.iter().all(arrives_once)
     }
 
     /// Crashes and returns of one process must come by turns. At the same time it crashes first,
@@ -214,6 +341,8 @@ impl FaultPlan {
         let replacements =
             self.replacements.iter().map(|it| (it.process, it.at, false, format!("replace {it}")));
         let mut turns: Vec<_> = dead.chain(crashes).chain(returns).chain(replacements).collect();
+        // When somebody dies who dies at an event is seen only as it happens.
+        turns.retain(|turn| !self.crashes_on.iter().any(|it| it.process == turn.0));
         turns.sort_by_key(|&(process, at, is_crash, _)| (process, at, !is_crash));
         let mut down = None;
         for (process, _, is_crash, fault) in turns {
@@ -317,6 +446,16 @@ pub fn ids_of(view: &View) -> String {
     match (members.first(), members.last()) {
         (Some(first), Some(last)) if view.len() > 2 && is_row => format!("{first} to {last}"),
         _ => join(members),
+    }
+}
+
+/// `request, reply and release`; `none` if there is nothing.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.split_last() {
+        None => "none".into(),
+        Some((last, [])) => (*last).into(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
 }
 

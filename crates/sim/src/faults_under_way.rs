@@ -4,12 +4,13 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_core::{CommandOf, Protocol, Seat, View};
-use conclave_observe::{Side, Time};
+use conclave_core::{CommandOf, Kind, Message, Seat, View};
+use conclave_observe::{Observed, Said, Side, Spoken, Time, Vocabulary};
 
 use crate::agenda::{Agenda, Item};
+use crate::script::Script;
 use crate::seed::Stream;
-use crate::{FaultPlan, FiredFault, Intervention, Setup};
+use crate::{Crash, FaultPlan, FiredFault, Intervention, Setup};
 
 /// The faults of a run: those to come are on the agenda, those under way are here.
 pub struct FaultsUnderWay {
@@ -18,6 +19,11 @@ pub struct FaultsUnderWay {
     pub actions: Vec<Action>,
     pub stream: Stream,
     pub cuts: Vec<Cut>,
+    pub script: Script,
+    /// Whether somebody dies at an event.
+    pub has_crashes_on: bool,
+    /// Who died at an event, and when.
+    pub died: Vec<Crash>,
     /// In the order of [`FaultPlan::labels`].
     pub fired: Vec<u64>,
     /// By intervention: whether it changed anything.
@@ -33,6 +39,7 @@ pub struct FaultsUnderWay {
 #[derive(Clone, Copy)]
 pub enum Action {
     Crash { seat: Seat, label: usize },
+    CrashOn { seat: Seat, label: usize },
     Return { seat: Seat, label: usize, same: bool },
     Pause { seat: Seat, label: usize },
     Resume { seat: Seat },
@@ -45,6 +52,7 @@ impl Action {
     pub fn seat(self) -> Option<Seat> {
         match self {
             Self::Crash { seat, .. }
+            | Self::CrashOn { seat, .. }
             | Self::Return { seat, .. }
             | Self::Pause { seat, .. }
             | Self::Resume { seat } => Some(seat),
@@ -63,12 +71,13 @@ pub struct Cut {
 
 impl FaultsUnderWay {
     /// Puts what is to happen on the agenda.
-    pub fn plan<P: Protocol>(
+    pub fn plan<P: Observed>(
         setup: &Setup<'_, P>,
         agenda: &mut Agenda<CommandOf<P>, P::Timer>,
     ) -> Self {
+        let named = (P::Message::KINDS, P::Family::VOCABULARY);
         let (times, planned) =
-            Self::timed(setup.faults, setup.view, setup.seed, setup.interventions.len());
+            Self::timed(setup.faults, setup.view, setup.seed, setup.interventions.len(), named);
         for (action, time) in times.into_iter().enumerate() {
             agenda.push(time, Item::Fault(action));
         }
@@ -76,7 +85,13 @@ impl FaultsUnderWay {
     }
 
     /// When each action is due, and the rest. The same for every protocol: compiled once.
-    fn timed(plan: &FaultPlan, view: &View, seed: u64, interventions: usize) -> (Vec<Time>, Self) {
+    fn timed(
+        plan: &FaultPlan,
+        view: &View,
+        seed: u64,
+        interventions: usize,
+        (kinds, vocabulary): (&[Kind], &Vocabulary),
+    ) -> (Vec<Time>, Self) {
         let seat = |id| view.seat(id).expect("a plan is checked before it is run");
         let (mut times, mut actions) = (Vec::new(), Vec::new());
         let mut at = |time, action| {
@@ -103,17 +118,22 @@ impl FaultsUnderWay {
             at(it.from, Action::Cut { partition, label: next_label() });
             at(it.until, Action::Heal { partition });
         }
+        let script = Script::new(plan, view, kinds, vocabulary, next_label());
         let planned = Self {
             dead,
             actions,
             stream: Stream::new(seed, "faults"),
             cuts: Vec::new(),
+            has_crashes_on: !plan.crashes_on.is_empty(),
+            died: Vec::new(),
             fired: vec![0; plan.labels().len()],
             intervened: vec![false; interventions],
             run_out: if plan.drifts.is_empty() { Vec::new() } else { vec![0; view.len()] },
             touch_messages: !plan.partitions.is_empty()
                 || !plan.loss.is_zero()
-                || !plan.duplicate.is_zero(),
+                || !plan.duplicate.is_zero()
+                || script.has_messages(),
+            script,
             has_duplicates: !plan.duplicate.is_zero(),
         };
         (times, planned)
@@ -148,6 +168,14 @@ impl FaultsUnderWay {
             FiredFault { label: format!("drift {drift}"), count }
         });
         faults.chain(interventions).chain(drifts).collect()
+    }
+
+    /// Something was said to that process, or by it: the number of the action by which it dies of
+    /// that, if it does.
+    pub fn on_said(&mut self, seat: Seat, said: &Said) -> Option<usize> {
+        let label = self.script.on_said(seat, said)?;
+        self.actions.push(Action::CrashOn { seat, label });
+        Some(self.actions.len() - 1)
     }
 
     /// The label under which it is dead from the start, if it is.

@@ -9,6 +9,7 @@
 //! | `seed` | randomness: named streams, drawn from the one seed |
 //! | `network` | how long a message takes |
 //! | `fault` | what goes wrong, and when |
+//! | `script` | what goes wrong with one message, or at one event |
 //! | `workload` | who asks for the lock, and when |
 //! | `election_application`, `detector_application` | the same for elections and detectors |
 //! | `wire`, `calendar` | messages in flight, in the order of their arrival |
@@ -32,6 +33,7 @@ mod faults_under_way;
 mod intervention;
 mod network;
 mod replay;
+mod script;
 mod seed;
 mod setup;
 mod simulation;
@@ -48,6 +50,7 @@ pub use fault::{
 pub use intervention::{Act, Intervention, Letter};
 pub use network::Network;
 pub use replay::{Clocks, Replay, ReplayError, replay};
+pub use script::{CrashOn, Deed, MessageFault, MessageName};
 pub use seed::Stream;
 pub use setup::{FiredFault, Limits, Outcome, Recording, Setup, Show};
 pub use simulation::{InFlight, Load, Simulation, bytes_per_message, bytes_per_timer};

@@ -618,6 +618,7 @@ where
             diagnosis,
             records: trace.records,
             starts: trace.header.starts,
+            died: Vec::new(),
             events: self.steps,
         }
     }

@@ -7,7 +7,7 @@ use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
 use conclave_observe::trace::{Record, Standing};
 use conclave_observe::{Diagnosis, JudgeOrdering, Report, Time};
 
-use crate::{ChannelOrder, FaultPlan, Intervention, Network};
+use crate::{ChannelOrder, Crash, FaultPlan, Intervention, Network};
 
 /// All that decides a run, but for the application.
 #[derive(Clone, Debug)]
@@ -115,6 +115,8 @@ pub struct Outcome {
     pub records: Vec<Record>,
     /// By seat: how each process started, if states were recorded; `None` if it was dead.
     pub starts: Vec<Option<Standing>>,
+    /// Who died at an event that was scripted, and when.
+    pub died: Vec<Crash>,
     /// How many events there were: commands, deliveries, timers, faults.
     pub events: u64,
 }

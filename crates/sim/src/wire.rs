@@ -29,11 +29,22 @@ pub struct Flight<M> {
     pub message: M,
 }
 
+/// How one message differs from the rest in the time that it takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shift {
+    /// It takes that much longer.
+    Later(Time),
+    /// It takes no time.
+    Now,
+}
+
 /// All messages on their way. Two implementations, chosen once per run, so that the loop pays only
 /// for what its network needs.
 pub trait Wire<M> {
     /// Sends a message off.
     fn send(&mut self, now: Time, flight: Flight<M>);
+    /// Sends one off that takes another time than the rest.
+    fn send_shifted(&mut self, now: Time, flight: Flight<M>, shift: Shift);
     /// When the next one arrives; [`Time::NEVER`] if none is on its way.
     fn next_at(&mut self) -> Time;
     /// Takes the next one in.
@@ -80,6 +91,12 @@ impl<M> Wire<M> for UnitWire<M> {
             _ => self.arrivals.push_back((at, 1)),
         }
         self.flights.push_back(flight);
+    }
+
+    /// All messages take the same time here: whoever shifts one chooses the other wire.
+    fn send_shifted(&mut self, now: Time, flight: Flight<M>, _: Shift) {
+        debug_assert!(false, "this wire cannot shift a message");
+        self.send(now, flight);
     }
 
     #[inline]
@@ -130,18 +147,34 @@ impl<M> TimedWire<M> {
             arrivals: (order == ChannelOrder::Fifo).then(|| LastArrivals::new(members)),
         }
     }
-}
 
-impl<M> Wire<M> for TimedWire<M> {
+    /// Lets it arrive then, or behind its predecessor where channels keep the order.
     #[inline]
-    fn send(&mut self, now: Time, flight: Flight<M>) {
-        let mut at = now + self.network.draw(&mut self.stream);
+    fn push(&mut self, now: Time, mut at: Time, flight: Flight<M>) {
         if let Some(arrivals) = &mut self.arrivals {
             // Not before its predecessor; at the same time it comes after it, for the calendar
             // keeps the order of equals.
             at = arrivals.not_before_last(flight.from, flight.to, at, now);
         }
         self.calendar.push(at, flight);
+    }
+}
+
+impl<M> Wire<M> for TimedWire<M> {
+    #[inline]
+    fn send(&mut self, now: Time, flight: Flight<M>) {
+        let at = now + self.network.draw(&mut self.stream);
+        self.push(now, at, flight);
+    }
+
+    fn send_shifted(&mut self, now: Time, flight: Flight<M>, shift: Shift) {
+        // Its time is drawn in any case, so that all others take the times that they would.
+        let usual = now + self.network.draw(&mut self.stream);
+        let at = match shift {
+            Shift::Later(by) => usual + by,
+            Shift::Now => now,
+        };
+        self.push(now, at, flight);
     }
 
     #[inline]

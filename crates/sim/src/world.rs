@@ -16,8 +16,8 @@ use conclave_core::{
 };
 use conclave_observe::trace::{PendingTimer, Record, Standing};
 use conclave_observe::{
-    Brief, Diagnosis, Ending, Event, Judge, LossCause, MessageId, MessageNumbers, Observed, Side,
-    Spoken, Time, WaitGraph, What,
+    Brief, Diagnosis, Ending, Event, Judge, LossCause, MessageId, MessageNumbers, Observed, Said,
+    Side, Spoken, Time, WaitGraph, What,
 };
 
 use crate::agenda::{Agenda, Item, Rank};
@@ -25,8 +25,10 @@ use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
 use crate::seed::Stream;
 use crate::simulation::Simulation;
 use crate::timers::{self, SetTimer, Timers};
-use crate::wire::{Flight, TimedWire, UnitWire, Wire};
-use crate::{Act, Application, ChannelOrder, Desk, Network, Outcome, Rate, Recording, Setup};
+use crate::wire::{Flight, Shift, TimedWire, UnitWire, Wire};
+use crate::{
+    Act, Application, ChannelOrder, Crash, Deed, Desk, Network, Outcome, Rate, Recording, Setup,
+};
 
 /// Runs `application` on the protocol `P`. `progress` is told the number of entries now and then.
 pub fn simulate<P, A>(
@@ -40,7 +42,7 @@ where
 {
     let timed = || TimedWire::new(setup.network, setup.order, setup.view.len(), setup.seed);
     match (setup.recording, setup.network) {
-        (Recording::Nothing, Network::Unit) => {
+        (Recording::Nothing, Network::Unit) if !setup.faults.shifts_messages() => {
             World::<P, A, _, false>::new(setup, application, UnitWire::new()).run(progress)
         }
         (Recording::Nothing, _) => {
@@ -385,6 +387,7 @@ where
         }
         let said = P::Family::asked(&command, around.setup.view);
         around.witness.event(seat, What::Asked(said));
+        around.doom_if_scripted(seat, &said);
         self.take(seat, Input::Command(command));
     }
 
@@ -462,6 +465,12 @@ where
                 around.faults.fired[label] += 1;
                 self.crash(seat);
             }
+            Action::CrashOn { seat, label } if is_up => {
+                around.faults.fired[label] += 1;
+                let (process, at) = (around.setup.view.at(seat), around.witness.now);
+                around.faults.died.push(Crash { process, at });
+                self.crash(seat);
+            }
             Action::Return { seat, label, same } if !is_up => {
                 around.faults.fired[label] += 1;
                 self.come_back(seat, same);
@@ -474,7 +483,10 @@ where
             Action::Cut { partition, label } => around.cut(partition, label),
             Action::Heal { partition } => around.heal(partition),
             // Somebody intervened: it is as the plan wants it already.
-            Action::Crash { .. } | Action::Return { .. } | Action::Pause { .. } => {}
+            Action::Crash { .. }
+            | Action::CrashOn { .. }
+            | Action::Return { .. }
+            | Action::Pause { .. } => {}
         }
     }
 
@@ -569,6 +581,7 @@ where
             diagnosis,
             records: around.witness.records,
             starts: around.witness.starts,
+            died: around.faults.died,
             events: around.events,
         }
     }
@@ -706,10 +719,51 @@ where
         Some(flight)
     }
 
+    /// Who is to die of what was said dies next, before anything else happens: the step that is
+    /// under way is done first.
+    #[inline]
+    fn doom_if_scripted(&mut self, seat: Seat, said: &Said) {
+        if self.faults.has_crashes_on
+            && let Some(action) = self.faults.on_said(seat, said)
+        {
+            self.agenda.push(self.witness.now, Item::Fault(action));
+        }
+    }
+
+    /// Does to a message what the script says of it.
+    fn send_as_scripted(&mut self, flight: Flight<P::Message>, deed: Deed) {
+        match deed {
+            Deed::Drop => self.lose(&flight, LossCause::Network),
+            Deed::Duplicate => {
+                self.double(&flight);
+                self.launch(flight);
+            }
+            Deed::Delay(by) => self.launch_shifted(flight, Shift::Later(by)),
+            Deed::Hurry => self.launch_shifted(flight, Shift::Now),
+        }
+    }
+
+    fn launch_shifted(&mut self, flight: Flight<P::Message>, shift: Shift) {
+        self.calls_in_flight += u64::from(is_call(&flight.message));
+        self.wire.send_shifted(self.witness.now, flight, shift);
+    }
+
+    fn double(&mut self, flight: &Flight<P::Message>) {
+        let what = What::Duplicated { message: flight.id, to: flight.to };
+        self.witness.event(flight.from, what);
+        self.launch(flight.clone());
+    }
+
     fn send_faultily(&mut self, flight: Flight<P::Message>) {
+        // What the script awaits is counted even if it meets a partition.
+        let scripted = self.faults.script.on_sent(flight.message.kind(), flight.from, flight.to);
         if let Some(label) = self.faults.cut_between(flight.from, flight.to) {
             self.faults.fired[label] += 1;
             return self.lose(&flight, LossCause::Partition);
+        }
+        if let Some((deed, label)) = scripted {
+            self.faults.fired[label] += 1;
+            return self.send_as_scripted(flight, deed);
         }
         let (loss, duplicate) = (self.setup.faults.loss, self.setup.faults.duplicate);
         if !loss.is_zero() && loss.happens(self.faults.stream.bits()) {
@@ -718,9 +772,7 @@ where
         }
         if !duplicate.is_zero() && duplicate.happens(self.faults.stream.bits()) {
             self.faults.count_duplicate();
-            let what = What::Duplicated { message: flight.id, to: flight.to };
-            self.witness.event(flight.from, what);
-            self.launch(flight.clone());
+            self.double(&flight);
         }
         self.launch(flight);
     }
@@ -843,6 +895,7 @@ where
         self.has_news = true;
         if let Some(said) = P::Family::told(&notice, self.setup.view) {
             self.witness.event(self.seat, What::Told(said));
+            self.doom_if_scripted(self.seat, &said);
         }
         self.application.on_notice(self.seat, &notice, self.desk.at(self.witness.now));
         self.take_orders();

@@ -11,7 +11,7 @@ use conclave_core::{Family, Promises, Renaming, Seat, View};
 
 use super::{Breach, Memory, Panel, Spoken, Vocabulary};
 use crate::property::{Detection, Suspicions};
-use crate::{Ending, Event, Fill, MarkSort, Report, Said, Shape, Verdict, What, Word};
+use crate::{Ending, Event, Fill, MarkSort, Moment, Report, Said, Shape, Verdict, What, Word};
 
 /// What happened to a detector or to one whom it watches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +72,8 @@ static SUSPECTED: Word = Word::told(
     |said, _, names| about("SUSPECTS", said, names),
 )
 .of("whom")
-.marked(|_, _| Some(&SUSPICION));
+.marked(|_, _| Some(&SUSPICION))
+.at(&[Moment::new("suspecting")]);
 
 static TRUSTED: Word = Word::told(
     "trusted",
@@ -81,7 +82,8 @@ static TRUSTED: Word = Word::told(
     |said, _, names| format!("{} again", about("trusts", said, names)),
 )
 .of("whom")
-.marked(|_, _| Some(&TRUST));
+.marked(|_, _| Some(&TRUST))
+.at(&[Moment::new("trusting")]);
 
 static SUSPICION: MarkSort = MarkSort {
     shape: Shape::TriangleDown,

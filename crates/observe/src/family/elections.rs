@@ -18,8 +18,8 @@ use crate::property::{
     Agreement, Deciding, LargestId, OneAtATime, OnePerTerm, Register, Versions, Wave,
 };
 use crate::{
-    BarChange, BarSort, Ending, Event, Exclusion, Fill, MarkSort, Report, Said, Shape, Time,
-    Verdict, What, Word,
+    BarChange, BarSort, Ending, Event, Exclusion, Fill, MarkSort, Moment, Report, Said, Shape,
+    Time, Verdict, What, Whose, Word,
 };
 
 /// What happened to an election or to one who takes part.
@@ -125,8 +125,9 @@ impl Seen {
     }
 }
 
-static CALLED: Word =
-    Word::asked("called", 1, |_, _, _| "calls an election".into()).marked(|_, _| Some(&CALL));
+static CALLED: Word = Word::asked("called", 1, |_, _, _| "calls an election".into())
+    .marked(|_, _| Some(&CALL))
+    .at(&[Moment::new("calling")]);
 
 static ELECTING: Word = Word::told(
     "electing",
@@ -134,19 +135,25 @@ static ELECTING: Word = Word::told(
     |_, _, _| "takes part in an election".into(),
     |_, _, _| "takes part in the election".into(),
 )
-.bars(&[BarChange::Begins(&TAKING_PART)]);
+.bars(&[BarChange::Begins(&TAKING_PART)])
+.at(&[Moment::new("electing")]);
 
 static ELECTED: Word = Word::told("elected", 3, elected, elected_in_steps)
     .of("leader")
     .with(&["term"])
     .bars(&[BarChange::Ends(&TAKING_PART), BarChange::IsItself(&LEADING)])
-    .marked(|said, seat| (said.whom != Some(seat)).then_some(&TOLD));
+    .marked(|said, seat| (said.whom != Some(seat)).then_some(&TOLD))
+    .at(&[
+        Moment { name: "elected", whose: Whose::Own },
+        Moment { name: "following", whose: Whose::Others },
+    ]);
 
 static VACANT: Word =
     Word::told("vacant", 4, |_, _, _| "knows no leader".into(), |_, _, _| "knows no leader".into())
         .bars(&[BarChange::Ends(&LEADING)]);
 
-static READING: Word = Word::asked("reading", 5, |_, _, _| "is asked to read".into());
+static READING: Word =
+    Word::asked("reading", 5, |_, _, _| "is asked to read".into()).at(&[Moment::new("reading")]);
 
 static READ: Word = Word::told(
     "read",
@@ -159,7 +166,8 @@ static READ: Word = Word::told(
 
 static WRITING: Word =
     Word::asked("writing", 7, |said, _, _| format!("is asked to write {}", said.numbers[0]))
-        .with(&["value"]);
+        .with(&["value"])
+        .at(&[Moment::new("writing")]);
 
 static WROTE: Word = Word::told(
     "wrote",

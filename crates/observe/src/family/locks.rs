@@ -14,7 +14,8 @@ use super::{Breach, Brief, Coherence, Memory, Panel, Spoken, Vocabulary};
 use crate::measure::{Delays, Fairness};
 use crate::property::{Fences, MutualExclusion, Ordering, Waiting};
 use crate::{
-    BarChange, BarSort, Ending, Event, Exclusion, JudgeOrdering, Report, Said, Verdict, What, Word,
+    BarChange, BarSort, Ending, Event, Exclusion, JudgeOrdering, Moment, Report, Said, Verdict,
+    What, Word,
 };
 
 /// What happened to a lock or to one who uses it.
@@ -66,8 +67,9 @@ impl Seen {
     }
 }
 
-static REQUESTED: Word =
-    Word::asked("requested", 1, |_, _, _| "wants in".into()).bars(&[BarChange::Begins(&WAITING)]);
+static REQUESTED: Word = Word::asked("requested", 1, |_, _, _| "wants in".into())
+    .bars(&[BarChange::Begins(&WAITING)])
+    .at(&[Moment::new("requesting")]);
 
 static ENTERED: Word = Word::told(
     "entered",
@@ -76,12 +78,14 @@ static ENTERED: Word = Word::told(
     |said, _, _| format!("IN, with fence {}", said.numbers[0]),
 )
 .with(&["fence"])
-.bars(&[BarChange::Ends(&WAITING), BarChange::BeginsAnew(&HOLDING)]);
+.bars(&[BarChange::Ends(&WAITING), BarChange::BeginsAnew(&HOLDING)])
+.at(&[Moment::new("entering")]);
 
 static LEAVING: Word = Word::asked("leaving", 3, |_, _, _| "wants out".into());
 
 static LEFT: Word = Word::told("left", 4, |_, _, _| "leaves".into(), |_, _, _| "OUT".into())
-    .bars(&[BarChange::Ends(&HOLDING)]);
+    .bars(&[BarChange::Ends(&HOLDING)])
+    .at(&[Moment::new("leaving")]);
 
 static WAITING: BarSort = BarSort {
     name: "waiting",
