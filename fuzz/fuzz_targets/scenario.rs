@@ -1,16 +1,16 @@
 //! Any text, read as a scenario. What is none is refused in one line; what is one keeps its
-//! promises and, if it is small, is run: by the algorithm that a comment in the first line names,
-//! e.g. `# maekawa`, or else by Ricart and Agrawala's. The trace of that run can be read again.
+//! promises and, if it is small, is run: by the algorithm that it names, or that a comment in the
+//! first line names, e.g. `# maekawa`, or else by Ricart and Agrawala's. The trace of that run can
+//! be read again.
 
 #![no_main]
 
 use std::collections::BTreeSet;
 
 use conclave_algorithms::catalogue;
-use conclave_core::View;
-use conclave_core::mutex::Locks;
 use conclave_observe::trace::json;
-use conclave_sim::{ChannelOrder, Recording, Workload};
+use conclave_sim::{ChannelOrder, Recording};
+use conclave_workbench::draft::Draft;
 use conclave_workbench::plan::Plan;
 use conclave_workbench::scenario::Scenario;
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -51,32 +51,28 @@ fn check(scenario: &Scenario) {
 
 /// The run that `conclave run --scenario` would do, if it would do one and that is a small one.
 fn plan(text: &str, scenario: &Scenario) -> Option<Plan> {
-    let name = text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or_default();
-    let entry =
-        catalogue::find(name.trim()).or_else(|_| catalogue::find("ricart-agrawala")).ok()?;
-    let clients = scenario.view.clone().unwrap_or_else(|| View::dense(1, 5));
-    if clients.len() > MEMBERS_RUN_MAX || scenario.stranger(&clients).is_some() {
+    let comment = text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or_default();
+    let entry = catalogue::find(scenario.algorithm.unwrap_or(comment.trim()))
+        .or_else(|_| catalogue::find("ricart-agrawala"))
+        .ok()?;
+    let mut draft = Draft::new(entry);
+    draft.play(scenario.clone());
+    let mut plan = match draft.plan() {
+        Ok(plan) => plan,
+        Err(error) => {
+            assert!(!error.to_string().contains('\n'), "an error is one line: {error:?}");
+            return None;
+        }
+    };
+    if plan.clients.len() > MEMBERS_RUN_MAX {
         return None;
     }
-    if entry.is_of::<Locks>() && scenario.requests.is_empty() {
-        return None;
-    }
-    scenario.faults.check(&entry.view_of(&clients).ok()?).ok()?;
-    let mut plan = Plan::new(entry, clients);
-    plan.network = scenario.network.unwrap_or(plan.network);
-    plan.order = scenario.order.unwrap_or(plan.order);
-    plan.hold = scenario.hold.unwrap_or(plan.hold);
-    plan.entries = scenario.requests.len() as u64;
-    plan.workload = Workload::Script(scenario.requests.clone());
-    plan.faults = scenario.faults.clone();
-    plan.clocks.clone_from(&scenario.clocks);
-    plan.holder = scenario.holder;
-    plan.limits.patience = plan.default_patience();
-    plan.limits.events = EVENTS_MAX;
+    plan.limits.events = plan.limits.events.min(EVENTS_MAX);
     plan.recording = Recording::Everything;
     // An algorithm's invariants hold as long as it gets what it needs.
-    plan.check_invariants =
-        plan.faults.labels().is_empty() && (plan.order == ChannelOrder::Fifo || !entry.needs.fifo);
+    plan.check_invariants = plan.faults.labels().is_empty()
+        && scenario.settings.is_empty()
+        && (plan.order == ChannelOrder::Fifo || !entry.needs.fifo);
     Some(plan)
 }
 

@@ -7,12 +7,14 @@
 mod bounds;
 mod cost;
 mod entry;
+mod nearest;
 mod timing;
 
 pub use bounds::Bounds;
 pub use conclave_core::Promises;
 pub use cost::{Claim, Cost, Document, Measure, Remark, Size};
 pub use entry::{CrashExample, Entry, Needs, Places, SERVER, Seating, SeatingError};
+pub use nearest::nearest;
 pub use timing::{Setting, Timing};
 
 use alloc::vec::Vec;

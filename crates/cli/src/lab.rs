@@ -9,6 +9,7 @@ mod interrupt;
 mod memory;
 mod progress;
 mod run;
+mod scenarios;
 mod spelling;
 mod sweep;
 mod table;
@@ -33,6 +34,7 @@ pub fn execute(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Algorithms(args) => algorithms::execute(args),
         Command::Run(args) => run::execute(args),
         Command::Check(args) => check::execute(args),
+        Command::Scenarios(args) => scenarios::execute(args),
         Command::Table(args) => table::execute(args),
         Command::Sweep(args) => sweep::execute(args),
         Command::VotingSets(args) => voting_sets::execute(args),

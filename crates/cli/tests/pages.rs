@@ -14,10 +14,12 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use conclave_cli::cli::Cli;
 use conclave_testkit::known;
+use conclave_testkit::words::words;
+use conclave_workbench::bundled::{Bundled, SCENARIOS};
 
 /// Commands whose output is the same on every machine.
-const OF_THE_LAB: [&str; 7] =
-    ["algorithms", "run", "check", "table", "sweep", "voting-sets", "trace"];
+const OF_THE_LAB: [&str; 8] =
+    ["algorithms", "run", "check", "table", "sweep", "voting-sets", "trace", "scenarios"];
 
 const VERDICTS: [&str; 4] = ["ok", "violated", "deadlock", "stalled"];
 
@@ -196,7 +198,7 @@ fn commands<'a>(block: &Block<'a>) -> Vec<(&'a str, Vec<&'a str>)> {
 /// The words of a command of the lab, without the program itself.
 fn lab_command(text: &str) -> Option<Vec<String>> {
     let rest = text.strip_prefix("conclave ").or(text.strip_prefix("cargo run --release -- "))?;
-    let words: Vec<String> = rest.split_whitespace().map(|it| it.replace('\'', "")).collect();
+    let words = words(rest);
     OF_THE_LAB.contains(&words.first()?.as_str()).then_some(words)
 }
 
@@ -235,6 +237,44 @@ fn compare(expected: Vec<&str>, output: &Output) -> Result<(), String> {
         Some(more) if !may_skip => Err(format!("the end, but: {more}")),
         _ => Ok(()),
     }
+}
+
+/// The hash of all that happened, as it is printed.
+fn hash(said: &[u8]) -> Option<String> {
+    let said = String::from_utf8_lossy(said);
+    let line = said.lines().find(|line| line.trim_start().starts_with("trace hash"))?;
+    line.split_whitespace().last().map(ToOwned::to_owned)
+}
+
+/// What pages tell of an algorithm can be run by name: `conclave run --scenario NAME`.
+#[test]
+fn every_story_of_the_pages_is_a_scenario_that_comes_with_the_program() {
+    let here = Path::new(".");
+    let of_bundled = |it: &Bundled| {
+        hash(&run(&["run", "--scenario", it.name].map(ToOwned::to_owned), here).stdout)
+    };
+    let bundled: Vec<Option<String>> = SCENARIOS.iter().map(of_bundled).collect();
+    assert!(bundled.iter().all(Option::is_some), "each is run");
+    let (mut stories, mut left_out) = (0, Vec::new());
+    for page in pages().iter().filter(|page| page.name.starts_with("docs/algorithms/")) {
+        let directory = tempfile::tempdir().unwrap();
+        let blocks = page.blocks();
+        for (name, text) in blocks.iter().filter_map(scenario) {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        }
+        let consoles = blocks.iter().filter(|block| block.kind == "console");
+        for (command, _) in consoles.flat_map(commands) {
+            let Some(words) = lab_command(command).filter(|words| words[0] == "run") else {
+                continue;
+            };
+            stories += 1;
+            if !bundled.contains(&hash(&run(&words, directory.path()).stdout)) {
+                left_out.push(format!("{}: {command}", page.name));
+            }
+        }
+    }
+    assert!(left_out.is_empty(), "{}", left_out.join("\n"));
+    assert!(stories > 30, "the pages have stories: {stories}");
 }
 
 /// What the index of `docs/algorithms` says that every page has.

@@ -8,6 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use conclave_testkit::words::words;
+
 #[test]
 fn every_transcript_says_what_the_program_does() {
     let is_update = std::env::var_os("CONCLAVE_UPDATE").is_some();
@@ -36,7 +38,7 @@ fn bad_input_is_answered_in_one_line_and_code_2() {
     assert!(commands.len() > 30, "{}", commands.len());
     for command in commands {
         let output = Command::new(env!("CARGO_BIN_EXE_conclave"))
-            .args(command.split_whitespace())
+            .args(words(command))
             .current_dir(directory())
             .output()
             .unwrap();
@@ -80,7 +82,7 @@ fn replay(text: &str) -> String {
 
 fn run(command: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_conclave"))
-        .args(command.split_whitespace())
+        .args(words(command))
         .current_dir(directory())
         .output()
         .unwrap();

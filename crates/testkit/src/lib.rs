@@ -12,6 +12,7 @@ pub mod proxy;
 pub mod seeds;
 pub mod servers;
 pub mod tcp;
+pub mod words;
 
 mod left_out;
 mod nursery;

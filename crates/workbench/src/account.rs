@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::family;
 use crate::plan::Done;
+use crate::scenario::Expected;
 use crate::sentence::{counted, reason};
 use crate::unit::{Unit, number};
 
@@ -81,6 +82,20 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     }
     lines.push(("trace hash", format!("{:016x}", done.outcome.report.fingerprint)));
     lines
+}
+
+/// What was to come of the run and did not, as its scenario has it.
+pub fn unmet(done: &Done, expects: &[Expected]) -> Vec<String> {
+    if expects.is_empty() {
+        return Vec::new();
+    }
+    let verdict = format!("{}: {}", done.outcome.report.verdict, reason(done));
+    let lines = [("verdict", verdict)].into_iter().chain(lines(done)).collect::<Vec<_>>();
+    let is_met = |expected: &&Expected| {
+        lines.iter().any(|(name, text)| *name == expected.name && text.starts_with(&expected.text))
+    };
+    let unmet = expects.iter().filter(|expected| !is_met(expected));
+    unmet.map(|Expected { name, text }| format!("{name} {text} was expected")).collect()
 }
 
 /// Process by process, line by line: how much each had to do, and how long it waited.

@@ -18,8 +18,9 @@ use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
 use conclave_sim::{FaultError, FaultPlan, Workload, ids_of};
 
+use crate::family;
 use crate::plan::Plan;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Stated};
 use crate::setting::{self, SETTINGS, Setting};
 
 /// What was said of a run. In which order does not matter: what was not said follows from what was.
@@ -81,20 +82,21 @@ impl Draft {
     pub fn plan(&self) -> Result<Plan, DraftError> {
         let nothing = Scenario::default();
         let scenario = self.scenario.as_ref().unwrap_or(&nothing);
-        let is_said = |setting: &&Setting| self.said.contains_key(setting.name);
-        for setting in SETTINGS.iter().filter(is_said) {
+        for setting in SETTINGS.iter().filter(|it| self.said.contains_key(it.name)) {
             setting.check_fit(self.entry)?;
             if self.scenario.is_some() && does_say(scenario, setting.name) {
                 return Err(DraftError::SaidTwice { name: setting.name });
             }
         }
+        let said = self.said_in_all(scenario)?;
+        let is_said = |setting: &&Setting| said.contains_key(setting.name);
         let mut plan = Plan::new(self.entry, View::dense(1, 5));
         if self.scenario.is_some() {
             check_scenario(self.entry, scenario)?;
             take(&mut plan, scenario);
         }
         for setting in SETTINGS {
-            if let Some(values) = self.said.get(setting.name) {
+            if let Some(values) = said.get(setting.name) {
                 let refused = |error| DraftError::Setting { name: setting.name, error };
                 setting.set(&mut plan, values).map_err(refused)?;
             }
@@ -105,8 +107,22 @@ impl Draft {
         for setting in SETTINGS.iter().filter(is_open) {
             setting.settle(&mut plan);
         }
-        self.check(&plan, scenario)?;
+        self.check(&plan, scenario).map_err(|error| error.placed(scenario))?;
         Ok(plan)
+    }
+
+    /// What was said and what the scenario says as settings, together.
+    fn said_in_all(
+        &self,
+        scenario: &Scenario,
+    ) -> Result<BTreeMap<&'static str, Vec<String>>, DraftError> {
+        let mut said = self.said.clone();
+        for Stated { name, value, line } in &scenario.settings {
+            let fit = setting::find(name).map_or(Ok(()), |setting| setting.check_fit(self.entry));
+            fit.map_err(|unfit| DraftError::from(unfit).at(*line))?;
+            said.entry(name).or_default().push(value.clone());
+        }
+        Ok(said)
     }
 
     /// Whether it can be run, and everybody who is named takes part.
@@ -118,6 +134,11 @@ impl Draft {
         }
         let view = plan.entry.view_of(&plan.clients)?;
         plan.faults.check(&view)?;
+        plan.faults.check_names(
+            self.entry.name,
+            self.entry.kinds,
+            family::vocabulary(self.entry),
+        )?;
         for intervention in &plan.interventions {
             let process = Some(intervention.act.process()).filter(|&id| view.seat(id).is_none());
             if let Some(process) = process {
@@ -169,7 +190,8 @@ pub fn check_voters(construction: Construction, voters: &View) -> Result<(), Dra
 
 /// Makes a plan of what a scenario says.
 fn take(plan: &mut Plan, scenario: &Scenario) {
-    let Scenario { view, network, order, hold, clocks, holder, requests, calls, faults } = scenario;
+    let Scenario { view, network, order, hold, clocks, holder, requests, calls, faults, .. } =
+        scenario;
     if let Some(view) = view {
         plan.clients = view.clone();
     }
@@ -178,8 +200,10 @@ fn take(plan: &mut Plan, scenario: &Scenario) {
     plan.hold = hold.unwrap_or(plan.hold);
     plan.clocks.clone_from(clocks);
     plan.holder = *holder;
-    plan.workload = Workload::Script(requests.clone());
-    plan.entries = requests.len() as u64;
+    if !scenario.says("workload") {
+        plan.workload = Workload::Script(requests.clone());
+        plan.entries = requests.len() as u64;
+    }
     plan.calls.clone_from(calls);
     plan.faults = faults.clone();
 }
@@ -193,8 +217,10 @@ fn does_say(scenario: &Scenario, name: &str) -> bool {
         "hold" => scenario.hold.is_some(),
         "loss" => !scenario.faults.loss.is_zero(),
         "duplicate" => !scenario.faults.duplicate.is_zero(),
-        // Who asks and who calls is what a scenario is for, even if that is nobody.
-        "workload" | "entries" | "initiators" => true,
-        _ => false,
+        // Who asks and who calls is what a scenario is for, even if that is nobody; unless it leaves
+        // that to a workload, of which the length may still be said.
+        "workload" | "initiators" => true,
+        "entries" => !scenario.says("workload") || scenario.says("entries"),
+        _ => scenario.says(name),
     }
 }

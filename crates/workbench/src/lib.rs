@@ -11,6 +11,7 @@
 //! | [`setting`] | the one table of what can be said of a run in a word and a value |
 //! | [`draft`] | what was said of a run, and the plan that follows from it |
 //! | [`notation`] | how times, networks, workloads and faults are written |
+//! | [`bundled`] | the scenarios that come with the program |
 //! | [`scenario`] | who takes part, who asks when and what goes wrong, in one text |
 //! | [`need`] | how much memory a run needs, before it begins |
 //! | [`stepping`] | a run taken one event at a time, by whoever watches it |
@@ -29,6 +30,7 @@
 extern crate alloc;
 
 pub mod account;
+pub mod bundled;
 pub mod draft;
 pub mod experiment;
 pub mod explain;

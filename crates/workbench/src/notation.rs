@@ -7,12 +7,14 @@
 mod fault;
 mod intervention;
 mod network;
+mod script;
 mod time;
 mod workload;
 
 pub use fault::ParseFaultError;
 pub use intervention::ParseInterventionError;
 pub use network::ParseNetworkError;
+pub use script::{Death, Doubling, read_delay, read_drop, read_hurry};
 pub use time::{ParseTimeError, parse_time};
 pub use workload::ParseWorkloadError;
 

@@ -177,8 +177,7 @@ impl Plan {
             return true;
         }
         let faults = &self.faults;
-        let messages_arrive_once =
-            faults.partitions.is_empty() && faults.loss.is_zero() && faults.duplicate.is_zero();
+        let messages_arrive_once = faults.delivers_once();
         let is_ordered = self.order == ChannelOrder::Fifo || !self.entry.needs.fifo;
         let nobody_forgets = faults.returns.is_empty() && faults.replacements.is_empty();
         let is_harmless = |it: &Intervention| !matches!(it.act, Act::Return(_) | Act::Lose(_));
@@ -271,6 +270,7 @@ impl Done {
     pub fn calls(&self) -> (Calls, Calls) {
         let end = self.outcome.report.end;
         let FaultPlan { dead, crashes, returns, replacements, pauses, .. } = &self.plan.faults;
+        let crashes: Vec<Crash> = crashes.iter().chain(&self.outcome.died).copied().collect();
         let is_down = |id: ProcessId, by: Time| {
             let crashes = crashes.iter().filter(|it| it.process == id && it.at <= by);
             let backs = returns.iter().chain(replacements);

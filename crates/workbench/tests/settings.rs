@@ -32,14 +32,17 @@ const UNUSUAL: &[(&str, &str, &[&str])] = &[
     ("bully", "for", &["123ms"]),
     ("chubby", "ask-every", &["6ms"]),
     ("bully", "dead", &["5", "4"]),
-    ("bully", "crash", &["1@3ms", "2@4ms"]),
+    ("bully", "crash", &["1@3ms", "2@4ms", "4 on electing", "5 on elected #2"]),
     ("bully", "return", &["1@9ms"]),
     ("bully", "replace", &["2@9ms"]),
     ("bully", "pause", &["3@1ms..2ms"]),
     ("bully", "partition", &["1,2>3@1ms..2ms"]),
     ("bully", "drift", &["2=1.3"]),
     ("bully", "loss", &["0.25"]),
-    ("bully", "duplicate", &["0.5"]),
+    ("bully", "duplicate", &["0.5", "answer 5>3 #1"]),
+    ("bully", "drop", &["answer 4>3 #1", "answer 4>3 #2"]),
+    ("bully", "delay", &["answer 5>4 #1 by 7ms"]),
+    ("bully", "hurry", &["election 3>5 #1"]),
     ("bully", "intervene", &["3:crash:4", "9:lose:3.7"]),
     ("lamport", "clock", &["2 101"]),
     ("lamport", "holder", &["3"]),
@@ -108,7 +111,13 @@ fn every_time_that_members_agree_on_has_one_row() {
 fn sayings(entry: &'static Entry) -> Vec<(&'static str, &'static [&'static str])> {
     let fits = |name: &str| setting(name).group.is_some() && setting(name).check_fit(entry).is_ok();
     let all = UNUSUAL.iter().filter(|(_, name, _)| fits(name) && *name != "ids");
-    all.map(|&(_, name, values)| (name, values)).collect()
+    // Messages and events have names that only their own algorithm knows; these are written last.
+    let known = |algorithm: &str, values: &'static [&'static str]| match algorithm == entry.name {
+        true => values,
+        false => &values[..values.iter().take_while(|value| !value.contains(' ')).count()],
+    };
+    let all = all.map(|&(algorithm, name, values)| (name, known(algorithm, values)));
+    all.filter(|(_, values)| !values.is_empty()).collect()
 }
 
 fn draft(entry: &'static Entry, said: &[(&str, &[&str])]) -> Draft {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use conclave_core::mutex::{LIVENESS, Locks};
 use conclave_core::{DuplicateId, Family, Kind, ProcessId, Promises, Seat, View};
 
-use super::{Bounds, Cost, Remark, Setting, Timing, all};
+use super::{Bounds, Cost, Remark, Setting, Timing, all, nearest};
 use crate::quorum::{Construction, VotingSets, VotingSetsError};
 
 /// An algorithm, or a variant of one.
@@ -144,39 +144,11 @@ pub enum SeatingError {
 
 /// The name that was meant, if one is near; otherwise all of them.
 fn instead_of(name: &str) -> String {
-    if let Some(nearest) = nearest(name) {
+    if let Some(nearest) = nearest(name, all().map(|entry| entry.name)) {
         return format!("did you mean {nearest}? `conclave algorithms` lists all of them");
     }
     let names: Vec<&str> = all().map(|entry| entry.name).collect();
     format!("there are {}", names.join(", "))
-}
-
-/// The name that differs by the fewest letters, if these are few; else one that begins like this.
-fn nearest(name: &str) -> Option<&'static str> {
-    const LETTERS_MOST: usize = 60;
-    if name.is_empty() || name.chars().count() > LETTERS_MOST {
-        return None;
-    }
-    let by_letters = all().map(|entry| (letters_apart(name, entry.name), entry.name)).min();
-    let few = name.chars().count().div_ceil(4);
-    by_letters
-        .filter(|&(apart, _)| apart <= few)
-        .map(|(_, nearest)| nearest)
-        .or_else(|| all().map(|entry| entry.name).find(|other| other.starts_with(name)))
-}
-
-/// How many letters must be put in, taken out or changed to make one of the other.
-fn letters_apart(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (above, letter) in one.chars().enumerate() {
-        let mut corner = core::mem::replace(&mut row[0], above + 1);
-        for (index, wanted) in other.chars().enumerate() {
-            let changed = corner + usize::from(letter != wanted);
-            corner = row[index + 1];
-            row[index + 1] = changed.min(corner + 1).min(row[index] + 1);
-        }
-    }
-    row[row.len() - 1]
 }
 
 impl Entry {

@@ -1,11 +1,12 @@
 //! `conclave run`: one run, simulated, judged, measured.
 
 mod replay;
+mod scenario;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::anyhow;
 use conclave_observe::Verdict;
 use conclave_observe::trace::json;
 use conclave_sim::{Recording, Workload};
@@ -13,6 +14,7 @@ use conclave_workbench::account;
 use conclave_workbench::draft::Draft;
 use conclave_workbench::family::profile;
 use conclave_workbench::plan::{Done, Plan};
+use conclave_workbench::scenario::Expected;
 use conclave_workbench::sentence::reason;
 
 use crate::exit;
@@ -20,19 +22,20 @@ use crate::lab::progress::Progress;
 use crate::lab::spelling::{self, quoted, refused, spelt};
 use crate::lab::words::RunArgs;
 use crate::output;
+use scenario::Played;
 
 pub fn execute(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.replay {
         return replay::execute(args, path);
     }
-    let plan = plan_of(args)?;
+    let (plan, expects) = plan_and_expectations_of(args)?;
     check_files(args)?;
     plan.check_memory(args.memory.limit()).map_err(refused)?;
     let (total, unit) = (profile(plan.entry).work)(&plan);
     let progress = Progress::new(total, unit);
     let done = plan.run(&mut |entries| progress.set(entries))?;
     drop(progress);
-    tell(args, &done)
+    tell(args, &done, &expects)
 }
 
 /// Better to be told before a long run than after it.
@@ -44,7 +47,7 @@ fn check_files(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<ExitCode> {
+fn tell(args: &RunArgs, done: &Done, expects: &[Expected]) -> anyhow::Result<ExitCode> {
     output::say(|out| {
         if args.json {
             return writeln!(out, "{:#}", account::as_json(done, &command(done)));
@@ -53,7 +56,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<ExitCode> {
             output::explain(&done.trace(), out)?;
             writeln!(out)?;
         }
-        print(done, args.stats, out)
+        print(done, args.stats, expects, out)
     })?;
     write_files(args, done)?;
     Ok(exit::exit_code(done.outcome.report.verdict))
@@ -85,24 +88,46 @@ fn write_files(args: &RunArgs, done: &Done) -> anyhow::Result<()> {
 
 /// The plan that these words ask for.
 pub fn plan_of(args: &RunArgs) -> anyhow::Result<Plan> {
-    let mut draft = Draft::named(args.algorithm.as_deref().unwrap_or_default())?;
+    plan_and_expectations_of(args).map(|(plan, _)| plan)
+}
+
+/// The plan that these words ask for, and what its scenario says is to come of it.
+fn plan_and_expectations_of(args: &RunArgs) -> anyhow::Result<(Plan, Vec<Expected>)> {
+    let played = args.settings.scenario.as_deref().map(Played::read).transpose()?;
+    let algorithm = match (&args.algorithm, &played) {
+        (Some(name), _) => name,
+        (None, Some(played)) => played.algorithm()?,
+        (None, None) => {
+            return Err(anyhow!("no algorithm is named; `conclave algorithms` lists them"));
+        }
+    };
+    let mut draft = Draft::named(algorithm)?;
     for (name, value) in &args.settings.said {
         draft.say(name, value).map_err(refused)?;
     }
-    if let Some(path) = &args.settings.scenario {
-        let scenario = output::read_file(path)?.parse();
-        draft.play(scenario.with_context(|| path.display().to_string())?);
+    let mut expects = Vec::new();
+    if let Some(played) = &played {
+        draft.play(played.scenario.clone());
+        expects.clone_from(&played.scenario.expects);
     }
-    let mut plan = draft.plan().map_err(refused)?;
+    let mut plan = draft.plan().map_err(|error| match &played {
+        Some(played) => played.refused(error),
+        None => refused(error),
+    })?;
     if args.explain || args.trace.is_some() || args.drawing.svg.is_some() {
         plan.recording = Recording::Everything;
     }
     // A picture shows timers, too.
     plan.states = args.states || args.drawing.svg.is_some();
-    Ok(plan)
+    Ok((plan, expects))
 }
 
-fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> {
+fn print(
+    done: &Done,
+    stats: bool,
+    expects: &[Expected],
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let verdict = done.outcome.report.verdict;
     let style = output::style(verdict);
     writeln!(out, "{}", account::head(done))?;
@@ -113,6 +138,9 @@ fn print(done: &Done, stats: bool, out: &mut impl Write) -> std::io::Result<()> 
     line("verdict", format!("{style}{verdict}{style:#}: {}", reason(done)))?;
     for (name, text) in account::lines(done) {
         line(name, spelt(&text, account::NAMED))?;
+    }
+    for text in account::unmet(done, expects) {
+        line("unexpected", text)?;
     }
     if stats {
         for text in account::by_process(done) {

@@ -25,6 +25,9 @@ pub enum Command {
     /// Simulate one algorithm, judge the run and measure it
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// List the scenarios that come with the program, or print one
+    #[command(after_help = SCENARIOS_EXAMPLES)]
+    Scenarios(ScenariosArgs),
     /// Search all that an algorithm can do, and prove or refute what it promises
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Box<CheckArgs>),
@@ -47,6 +50,9 @@ const RUN_EXAMPLES: &str = "Examples:
   conclave run lamport -n 2 --no-fifo --network uniform:1ms..20ms --seed 2
   conclave run ricart-agrawala --loss 0.05 --svg lost.svg
   conclave run ricart-agrawala --scenario FILE --explain
+  conclave run --scenario golden-bully           one of `conclave scenarios`
+  conclave run ricart-agrawala -n 3 --drop 'reply 2>3 #1'     this message is lost
+  conclave run central -n 3 --crash '2 on entering'           it dies as it gets the lock
   conclave run chang-roberts --ids 3,32,5,80,6,12 --initiators 3
   conclave run bully --ids 3,5,6,12,32,80 --dead 80 --initiators 6
   conclave run chubby -n 5 --crash 1@40ms --drift 2=1.3
@@ -56,6 +62,11 @@ const RUN_EXAMPLES: &str = "Examples:
 
 Times are written 40ms, 1.5ms, 300us, 2s; a bare number is milliseconds. In the unit network every
 message takes one delay, which is shown as 1 and written as 1ms.";
+
+const SCENARIOS_EXAMPLES: &str = "Examples:
+  conclave scenarios
+  conclave run --scenario golden-bully --explain
+  conclave scenarios golden-bully > mine.scenario        to be changed, and run as a file";
 
 const CHECK_EXAMPLES: &str = "Examples:
   conclave check ricart-agrawala -n 3 --requests 2
@@ -101,7 +112,7 @@ pub struct AlgorithmsArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Its name, as `conclave algorithms` lists it
-    #[arg(required_unless_present = "replay")]
+    #[arg(required_unless_present_any = ["replay", "scenario"])]
     pub algorithm: Option<String>,
     /// Take a recorded run again with the real processes, step by step, and refuse it if they do
     /// anything else
@@ -146,6 +157,16 @@ pub struct DrawingArgs {
     /// Draw it up to that time
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "svg")]
     pub svg_to: Option<Time>,
+}
+
+/// `conclave scenarios`
+#[derive(Debug, Args)]
+pub struct ScenariosArgs {
+    /// Print the text of this one
+    pub name: Option<String>,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `conclave table`

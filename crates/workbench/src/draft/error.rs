@@ -1,5 +1,6 @@
 //! Why no plan can be made of what was said.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,6 +10,7 @@ use conclave_core::ProcessId;
 use conclave_observe::Time;
 use conclave_sim::FaultError;
 
+use crate::scenario::Scenario;
 use crate::setting::{NamesSettings, SettingError, Unfit};
 
 /// No plan can be made of what was said: one line says why, and what would be right.
@@ -108,6 +110,22 @@ pub enum DraftError {
         /// The algorithm.
         name: &'static str,
     },
+    /// A scenario says in two ways who asks.
+    #[error("`{word}` says already who asks when; leave `{setting}` out")]
+    AsksTwice {
+        /// The scenario's word.
+        word: &'static str,
+        /// The setting.
+        setting: &'static str,
+    },
+    /// A line of a scenario is to blame.
+    #[error("line {line}: {error}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong with it.
+        error: Box<DraftError>,
+    },
     /// In a scenario nobody asks.
     #[error("nobody asks for the lock; add a line like: request 3@0ms")]
     NobodyAsks,
@@ -116,10 +134,30 @@ pub enum DraftError {
     NobodyCalls,
 }
 
+impl DraftError {
+    /// This, said of that line of a scenario.
+    pub(crate) fn at(self, line: usize) -> Self {
+        Self::Line { line, error: Box::new(self) }
+    }
+
+    /// This, with the line of the scenario that is to blame, if one is.
+    pub(crate) fn placed(self, scenario: &Scenario) -> Self {
+        let fault = match &self {
+            Self::Faults(error) => error.fault(),
+            _ => None,
+        };
+        match fault.and_then(|fault| scenario.line_of(&fault)) {
+            Some(line) => self.at(line),
+            None => self,
+        }
+    }
+}
+
 impl NamesSettings for DraftError {
     fn settings(&self) -> Vec<&'static str> {
         match self {
             Self::Unfit(unfit) => unfit.settings(),
+            Self::Setting { name, .. } => Vec::from([*name]),
             Self::SaidTwice { name } => Vec::from(["n", "ids", *name]),
             Self::StrangeCaller { .. } | Self::CallerNotBack { .. } | Self::DeadCaller { .. } => {
                 Vec::from(["initiators"])

@@ -27,10 +27,19 @@ pub fn check_scenario(entry: &'static Entry, scenario: &Scenario) -> Result<(), 
     if !scenario.clocks.is_empty() && !has_logical_clock(entry) {
         return Err(DraftError::NoClock { name });
     }
-    if is_of(Locks::PROFILE) && scenario.requests.is_empty() {
+    for (word, setting, is_said) in [
+        ("request", "workload", !scenario.requests.is_empty()),
+        ("call", "initiators", !scenario.calls.is_empty()),
+    ] {
+        if is_said && let Some(stated) = scenario.settings.iter().find(|it| it.name == setting) {
+            return Err(DraftError::AsksTwice { word, setting }.at(stated.line));
+        }
+    }
+    if is_of(Locks::PROFILE) && scenario.requests.is_empty() && !scenario.says("workload") {
         return Err(DraftError::NobodyAsks);
     }
-    if is_of(Elections::PROFILE) && scenario.calls.is_empty() && !begins_by_itself(entry) {
+    let calls = !scenario.calls.is_empty() || scenario.says("initiators");
+    if is_of(Elections::PROFILE) && !calls && !begins_by_itself(entry) {
         return Err(DraftError::NobodyCalls);
     }
     Ok(())

@@ -14,9 +14,27 @@ use super::{Notation, parse_time};
 /// A text that is no fault.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParseFaultError {
-    /// Of a crash or a return.
+    /// Of a return.
     #[error("`{0}` is not PROCESS@TIME, e.g. 3@40ms")]
     Moment(String),
+    /// Of a crash.
+    #[error(
+        "`{0}` is not PROCESS@TIME, e.g. 3@40ms, or PROCESS on EVENT, e.g. 2 on entering (#2 behind \
+         it for the second time)"
+    )]
+    Death(String),
+    /// Of a message.
+    #[error("`{0}` is not KIND FROM>TO #COUNT, e.g. request 2>3 #1 for the first one")]
+    Message(String),
+    /// Of a message that comes later.
+    #[error("`{0}` is not KIND FROM>TO #COUNT by TIME, e.g. request 2>3 #1 by 5ms")]
+    Delay(String),
+    /// Of what is delivered twice.
+    #[error(
+        "`{0}` is not a probability from 0 to 1, e.g. 0.05, or a message KIND FROM>TO #COUNT, e.g. \
+         request 2>3 #1"
+    )]
+    Doubling(String),
     /// Of a pause.
     #[error("`{0}` is not PROCESS@FROM..UNTIL with FROM before UNTIL, e.g. 2@10ms..30ms")]
     Span(String),

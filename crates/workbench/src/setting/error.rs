@@ -79,6 +79,9 @@ pub enum SettingError {
     /// A value of what has none.
     #[error("it is there or not, and has no value")]
     Switch,
+    /// Two probabilities of what has one.
+    #[error("`duplicate` has one probability; messages can be named beside it")]
+    TwoChances,
     /// Two values of what has one.
     #[error("it has one value")]
     Twice,

@@ -12,12 +12,12 @@ use conclave_core::mutex::Locks;
 use conclave_core::{ProcessId, View};
 use conclave_observe::{JudgeOrdering, Time};
 use conclave_sim::{
-    ChannelOrder, Crash, Drift, Intervention, Limits, Network, Partition, Pause, Probability,
-    Return, Workload,
+    ChannelOrder, Deed, Drift, FaultPlan, Intervention, Limits, MessageFault, Network, Partition,
+    Pause, Probability, Return, Workload,
 };
 
 use crate::family::Playable;
-use crate::notation::{Notation, parse_time};
+use crate::notation::{Death, Doubling, Notation, parse_time, read_delay, read_drop, read_hurry};
 
 use super::access;
 use super::{Fits, Group, MEMBERS_MAX, Setting, SettingError, Shape, Spoken};
@@ -99,6 +99,29 @@ macro_rules! probability {
                 get: |plan| Some(plan.faults.$field),
                 set: |plan, probability| plan.faults.$field = probability,
                 usual: |_| Some(Probability::default()),
+            },
+            ..ROW
+        }
+    };
+}
+
+/// What happens to single messages.
+macro_rules! message {
+    ($read:ident, $deed:expr, $name:literal, $value:literal, $meaning:literal) => {
+        Setting {
+            name: $name,
+            meaning: $meaning,
+            shape: Shape::Again($value),
+            group: Some(Group::Faults),
+            access: &Many::<MessageFault> {
+                parse: |text| Ok($read(text)?),
+                show: ToString::to_string,
+                get: |plan| these(plan, $deed),
+                set: |plan, faults| {
+                    plan.faults.messages.extend(faults);
+                    Ok(())
+                },
+                usual: |_| Vec::new(),
             },
             ..ROW
         }
@@ -370,7 +393,32 @@ pub static SETTINGS: &[Setting] = &[
         },
         ..ROW
     },
-    faults!(Crash, crashes, "crash", "ID@TIME", "Let a process die, e.g. 3@40ms"),
+    Setting {
+        name: "crash",
+        meaning: "Let a process die, e.g. 3@40ms, or when something happens to it: '2 on entering'",
+        shape: Shape::Again("ID@TIME"),
+        group: Some(Group::Faults),
+        access: &Many::<Death> {
+            parse: read,
+            show: ToString::to_string,
+            get: |plan| {
+                let FaultPlan { crashes, crashes_on, .. } = &plan.faults;
+                let at = crashes.iter().copied().map(Death::At);
+                at.chain(crashes_on.iter().cloned().map(Death::On)).collect()
+            },
+            set: |plan, deaths| {
+                for death in deaths {
+                    match death {
+                        Death::At(crash) => plan.faults.crashes.push(crash),
+                        Death::On(crash) => plan.faults.crashes_on.push(crash),
+                    }
+                }
+                Ok(())
+            },
+            usual: |_| Vec::new(),
+        },
+        ..ROW
+    },
     faults!(
         Return,
         returns,
@@ -400,7 +448,58 @@ pub static SETTINGS: &[Setting] = &[
         "Lose what goes between two groups for a while, e.g. 1,2/3,4,5@10ms..30ms; 1>2 cuts one way"
     ),
     probability!(loss, "loss", "Lose messages with that probability"),
-    probability!(duplicate, "duplicate", "Deliver messages twice with that probability"),
+    Setting {
+        name: "duplicate",
+        meaning: "Deliver messages twice with that probability, or this one: 'request 2>3 #1'",
+        shape: Shape::Again("P"),
+        group: Some(Group::Faults),
+        access: &Many::<Doubling> {
+            parse: read,
+            show: ToString::to_string,
+            get: |plan| {
+                let chance = plan.faults.duplicate;
+                let chance = (!chance.is_zero()).then_some(Doubling::Chance(chance));
+                let these = these(plan, Deed::Duplicate).into_iter().map(Doubling::This);
+                chance.into_iter().chain(these).collect()
+            },
+            set: |plan, doublings| {
+                let mut chances = 0;
+                for doubling in doublings {
+                    match doubling {
+                        Doubling::Chance(chance) => {
+                            chances += 1;
+                            plan.faults.duplicate = chance;
+                        }
+                        Doubling::This(fault) => plan.faults.messages.push(fault),
+                    }
+                }
+                if chances > 1 { Err(SettingError::TwoChances) } else { Ok(()) }
+            },
+            usual: |_| Vec::new(),
+        },
+        ..ROW
+    },
+    message!(
+        read_drop,
+        Deed::Drop,
+        "drop",
+        "KIND FROM>TO #COUNT",
+        "Lose this message, e.g. 'request 2>3 #1' for the first request from 2 to 3"
+    ),
+    message!(
+        read_delay,
+        Deed::Delay(Time::ZERO),
+        "delay",
+        "KIND FROM>TO #COUNT by TIME",
+        "Let this message take that much longer, e.g. 'request 2>3 #1 by 5ms'"
+    ),
+    message!(
+        read_hurry,
+        Deed::Hurry,
+        "hurry",
+        "KIND FROM>TO #COUNT",
+        "Let this message take no time, e.g. 'request 2>3 #1'"
+    ),
     Setting {
         is_recorded: true,
         ..faults!(
@@ -541,6 +640,12 @@ pub static SETTINGS: &[Setting] = &[
         ..ROW
     },
 ];
+
+/// Those single messages to which the like is done.
+fn these(plan: &Plan, deed: Deed) -> Vec<MessageFault> {
+    let is_alike = |it: &&MessageFault| it.deed.word() == deed.word();
+    plan.faults.messages.iter().filter(is_alike).cloned().collect()
+}
 
 /// Whether ids are 1 to N.
 fn is_dense(plan: &Plan) -> bool {

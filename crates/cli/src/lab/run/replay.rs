@@ -23,7 +23,7 @@ pub fn execute(args: &RunArgs, path: &Path) -> anyhow::Result<ExitCode> {
     }
     check_files(args)?;
     match plan.replay(&trace)? {
-        Ok(done) => tell(args, &done),
+        Ok(done) => tell(args, &done, &[]),
         Err(error) => {
             anstream::eprintln!("conclave: {}: does not replay: {error}", path.display());
             Ok(ExitCode::from(exit::NOT_REPLAYED))

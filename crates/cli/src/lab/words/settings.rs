@@ -16,7 +16,7 @@ pub type Said = Vec<(&'static str, String)>;
 pub struct RunSettings {
     /// Settings, by name.
     pub said: Said,
-    /// The file that says more.
+    /// The file or the bundled scenario that says more.
     pub scenario: Option<PathBuf>,
 }
 
@@ -175,9 +175,12 @@ fn option<P: 'static>(setting: &'static Setting<P>) -> Arg {
 fn scenario() -> Arg {
     Arg::new("scenario")
         .long("scenario")
-        .value_name("FILE")
+        .value_name("FILE|NAME")
         .value_parser(clap::value_parser!(PathBuf))
-        .help("Read who takes part, who asks when and what goes wrong from a file")
+        .help(
+            "Read who takes part, who asks when and what goes wrong from a file, or take one of \
+             `conclave scenarios`",
+        )
         .conflicts_with("replay")
 }
 
