@@ -1,5 +1,7 @@
 //! The loop: take what happens next, and let one process take a step in its surroundings.
 
+mod faulty;
+
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -16,18 +18,18 @@ use conclave_core::{
 };
 use conclave_observe::trace::{PendingTimer, Record, Standing};
 use conclave_observe::{
-    Brief, Diagnosis, Ending, Event, Judge, LossCause, MessageId, MessageNumbers, Observed, Said,
-    Side, Spoken, Time, WaitGraph, What,
+    Brief, Diagnosis, Ending, Event, Judge, LossCause, MessageId, MessageNumbers, Observed, Spoken,
+    Time, WaitGraph, What,
 };
 
 use crate::agenda::{Agenda, Item, Rank};
-use crate::faults_under_way::{Action, Cut, FaultsUnderWay};
+use crate::faults_under_way::{Action, FaultsUnderWay};
 use crate::seed::Stream;
 use crate::simulation::Simulation;
 use crate::timers::{self, SetTimer, Timers};
-use crate::wire::{Flight, Shift, TimedWire, UnitWire, Wire};
+use crate::wire::{Flight, TimedWire, UnitWire, Wire};
 use crate::{
-    Act, Application, ChannelOrder, Crash, Deed, Desk, Network, Outcome, Rate, Recording, Setup,
+    Act, Application, ChannelOrder, Crash, Desk, Network, Outcome, Rate, Recording, Setup,
 };
 
 /// Runs `application` on the protocol `P`. `progress` is told the number of entries now and then.
@@ -717,101 +719,6 @@ where
         let flight = self.wire.take(message)?;
         self.calls_in_flight -= u64::from(is_call(&flight.message));
         Some(flight)
-    }
-
-    /// Who is to die of what was said dies next, before anything else happens: the step that is
-    /// under way is done first.
-    #[inline]
-    fn doom_if_scripted(&mut self, seat: Seat, said: &Said) {
-        if self.faults.has_crashes_on
-            && let Some(action) = self.faults.on_said(seat, said)
-        {
-            self.agenda.push(self.witness.now, Item::Fault(action));
-        }
-    }
-
-    /// Does to a message what the script says of it.
-    fn send_as_scripted(&mut self, flight: Flight<P::Message>, deed: Deed) {
-        match deed {
-            Deed::Drop => self.lose(&flight, LossCause::Network),
-            Deed::Duplicate => {
-                self.double(&flight);
-                self.launch(flight);
-            }
-            Deed::Delay(by) => self.launch_shifted(flight, Shift::Later(by)),
-            Deed::Hurry => self.launch_shifted(flight, Shift::Now),
-        }
-    }
-
-    fn launch_shifted(&mut self, flight: Flight<P::Message>, shift: Shift) {
-        self.calls_in_flight += u64::from(is_call(&flight.message));
-        self.wire.send_shifted(self.witness.now, flight, shift);
-    }
-
-    fn double(&mut self, flight: &Flight<P::Message>) {
-        let what = What::Duplicated { message: flight.id, to: flight.to };
-        self.witness.event(flight.from, what);
-        self.launch(flight.clone());
-    }
-
-    fn send_faultily(&mut self, flight: Flight<P::Message>) {
-        // What the script awaits is counted even if it meets a partition.
-        let scripted = self.faults.script.on_sent(flight.message.kind(), flight.from, flight.to);
-        if let Some(label) = self.faults.cut_between(flight.from, flight.to) {
-            self.faults.fired[label] += 1;
-            return self.lose(&flight, LossCause::Partition);
-        }
-        if let Some((deed, label)) = scripted {
-            self.faults.fired[label] += 1;
-            return self.send_as_scripted(flight, deed);
-        }
-        let (loss, duplicate) = (self.setup.faults.loss, self.setup.faults.duplicate);
-        if !loss.is_zero() && loss.happens(self.faults.stream.bits()) {
-            self.faults.count_loss();
-            return self.lose(&flight, LossCause::Network);
-        }
-        if !duplicate.is_zero() && duplicate.happens(self.faults.stream.bits()) {
-            self.faults.count_duplicate();
-            self.double(&flight);
-        }
-        self.launch(flight);
-    }
-
-    fn lose(&mut self, flight: &Flight<P::Message>, cause: LossCause) {
-        let what = What::Lost { message: flight.id, to: flight.to, cause };
-        self.witness.event(flight.from, what);
-    }
-
-    /// What a paused process had not taken in when it died is lost with it.
-    fn lose_held(&mut self, seat: Seat) {
-        let Some(held) = self.paused[seat.index()].take() else { return };
-        for held in held {
-            if let Held::Message(flight) = held {
-                self.lose(&flight, LossCause::ReceiverDown);
-            }
-        }
-    }
-
-    fn cut(&mut self, partition: usize, label: usize) {
-        let (plan, view) = (&self.setup.faults.partitions[partition], self.setup.view);
-        let mut sides = vec![None; view.len()];
-        for (ids, side) in [(&plan.left, Side::Left), (&plan.right, Side::Right)] {
-            for seat in ids.iter().filter_map(|&id| view.seat(id)) {
-                sides[seat.index()] = Some(side);
-                let partition = u16::try_from(partition).unwrap_or(u16::MAX);
-                self.witness.event(seat, What::Cut { partition, side });
-            }
-        }
-        self.faults.cuts.push(Cut { partition, label, sides, one_way: plan.one_way });
-    }
-
-    fn heal(&mut self, partition: usize) {
-        let plan = &self.setup.faults.partitions[partition];
-        self.faults.cuts.retain(|cut| cut.partition != partition);
-        for seat in plan.left.iter().chain(&plan.right).filter_map(|&id| self.setup.view.seat(id)) {
-            let partition = u16::try_from(partition).unwrap_or(u16::MAX);
-            self.witness.event(seat, What::Healed { partition });
-        }
     }
 
     fn take_orders(&mut self) {

@@ -217,8 +217,8 @@ fn does_say(scenario: &Scenario, name: &str) -> bool {
         "hold" => scenario.hold.is_some(),
         "loss" => !scenario.faults.loss.is_zero(),
         "duplicate" => !scenario.faults.duplicate.is_zero(),
-        // Who asks and who calls is what a scenario is for, even if that is nobody; unless it leaves
-        // that to a workload, of which the length may still be said.
+        // Who asks and who calls is what a scenario is for, even if that is nobody; unless it
+        // leaves that to a workload, of which the length may still be said.
         "workload" | "initiators" => true,
         "entries" => !scenario.says("workload") || scenario.says("entries"),
         _ => scenario.says(name),
