@@ -271,7 +271,18 @@ fn files_that_cannot_be_written_are_refused_before_the_search_and_others_left_as
 }
 
 #[test]
-fn a_check_that_is_ended_while_it_decides_what_comes_at_last_has_proved_safety() {
+fn a_search_that_only_a_limit_ends_says_so_before_it_begins() {
+    let directory = tempfile::tempdir().unwrap();
+    let says =
+        |args: &[&str]| say(args, directory.path()).2.contains("only a limit ends this search");
+    assert!(says(&["chubby", "--max-states", "100"]));
+    let bounds = ["--safety", "--terms", "1", "--timeouts", "1"];
+    assert!(!says(&[&["chubby", "--max-states", "100"], &bounds[..]].concat()));
+    assert!(!says(&["lamport", "--max-states", "100"]), "it has an end");
+}
+
+#[test]
+fn a_check_that_is_ended_while_it_decides_what_comes_eventually_has_proved_safety() {
     let mut plan = SearchPlan::new(catalogue::find("bully").unwrap(), View::dense(1, 3));
     let mut asked = 0;
     let stopped = plan.run(&mut |far| {

@@ -55,9 +55,9 @@ pub fn head(done: &Done) -> String {
 /// That a recorded run was taken again, if this is one.
 pub fn replayed(done: &Done) -> Option<String> {
     done.replayed.as_ref()?;
-    let steps = counted(done.outcome.events, "step", "steps");
+    let events = counted(done.outcome.events, "event", "events");
     let records = counted(done.outcome.records.len() as u64, "record", "records");
-    Some(format!("the real processes took every step of the file again: {steps}, {records}"))
+    Some(format!("the real processes did all that the file says: {events}, {records}"))
 }
 
 /// Every figure by its name, what became of the faults, and the hash of all that happened.

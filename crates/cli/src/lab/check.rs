@@ -42,6 +42,10 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     for path in args.trace.iter().chain(&args.svg).chain(&args.dump) {
         output::check_writable(path)?;
     }
+    if account::is_endless(&plan) {
+        let hint = spelt(account::ENDLESS, account::NAMED);
+        anstream::eprintln!("conclave: {}: only a limit ends this search; {hint}", plan.entry.name);
+    }
     let (searched, took) = search(&plan, args.max_time)?;
     say_what_is_not_written(args, &searched);
     let reason = reason(&plan, &searched);
@@ -150,7 +154,7 @@ fn watch(
 
 /// Searches, and says how far it is.
 fn search(plan: &SearchPlan, max_time: Duration) -> anyhow::Result<(Searched, Duration)> {
-    let progress = Progress::endless();
+    let progress = Progress::endless(plan.entry.name);
     let searched = plan.run(&mut watch(&progress, max_time)).map_err(refused)?;
     Ok((searched, progress.elapsed()))
 }

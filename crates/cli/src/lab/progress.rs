@@ -1,5 +1,6 @@
-//! A bar for whatever takes longer than a second, on a terminal.
+//! How far it is, for whatever takes longer than a second: a bar on a terminal, else a line a minute.
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -8,10 +9,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 #[expect(clippy::disallowed_types, reason = "a person waits in real time; the run does not see it")]
 type Instant = std::time::Instant;
 
+/// The first line where there is no terminal: who waits for longer wants to know what for.
+const FIRST_LINE: Duration = Duration::from_secs(10);
+
+/// The time from line to line.
+const BETWEEN_LINES: Duration = Duration::from_secs(60);
+
 /// Shows nothing for a second, then how far it is.
 pub struct Progress {
     bar: ProgressBar,
     since: Instant,
+    what: &'static str,
+    next_line: Cell<Duration>,
 }
 
 impl Progress {
@@ -22,28 +31,33 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
-        Self { bar, since: Instant::now() }
+        Self { bar, since: Instant::now(), what, next_line: Cell::new(FIRST_LINE) }
     }
 
-    /// For what nobody knows how long it takes: it is said how far it is.
-    pub fn endless() -> Self {
+    /// For what nobody knows how long it takes: [`Progress::say`] says how far it is.
+    pub fn endless(what: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        Self { bar, since: Instant::now() }
+        Self { bar, since: Instant::now(), what, next_line: Cell::new(FIRST_LINE) }
     }
 
-    /// So far, in words.
+    /// Shows how far it is, in words; they are asked for only when they are shown.
     pub fn say(&self, words: impl FnOnce(Duration) -> String) {
         self.show();
+        let elapsed = self.since.elapsed();
         if !self.bar.is_hidden() {
-            self.bar.set_message(words(self.since.elapsed()));
+            self.bar.set_message(words(elapsed));
             self.bar.tick();
+        } else if elapsed >= self.next_line.get() {
+            self.next_line.set(elapsed + BETWEEN_LINES);
+            let (what, seconds) = (self.what, elapsed.as_secs());
+            anstream::eprintln!("conclave: {what}, after {seconds} s: {}", words(elapsed));
         }
     }
 
-    /// So far.
+    /// Shows that so many of the total are done.
     pub fn set(&self, position: u64) {
         self.show();
         self.bar.set_position(position);

@@ -103,7 +103,7 @@ pub struct AlgorithmsArgs {
     /// Tell all of this one: what it promises, needs and costs, what a crash does, its source
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// For programs
+    /// Print JSON, for programs
     #[arg(long)]
     pub json: bool,
 }
@@ -139,7 +139,7 @@ pub struct RunArgs {
     /// Where to draw, and what
     #[command(flatten)]
     pub drawing: DrawingArgs,
-    /// For programs
+    /// Print JSON, for programs
     #[arg(help_heading = "Output", long)]
     pub json: bool,
 }
@@ -179,10 +179,10 @@ pub struct TableArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
     /// How to write it
-    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
+    #[arg(help_heading = "Output", long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub format: Format,
-    /// For programs
-    #[arg(long)]
+    /// Print JSON, for programs
+    #[arg(help_heading = "Output", long)]
     pub json: bool,
 }
 
@@ -196,10 +196,10 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
     /// Plot it
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Output", long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// For programs
-    #[arg(long)]
+    /// Print JSON, for programs
+    #[arg(help_heading = "Output", long)]
     pub json: bool,
 }
 
@@ -225,7 +225,7 @@ pub struct VotingSetsArgs {
     /// For how many processes
     #[arg(short, value_name = "N", default_value_t = 9, value_parser = voters)]
     pub n: u32,
-    /// For programs
+    /// Print JSON, for programs
     #[arg(long)]
     pub json: bool,
 }

@@ -28,7 +28,8 @@ The command sees
   CONCLAVE_FENCE   a number larger than that of every earlier holder
   CONCLAVE_OWNER   who holds it, as `conclave locks` has it
   CONCLAVE_KIND    lock, or election
-  CONCLAVE_DIR     the directory of the engine local
+  CONCLAVE_AT      where the locks live, so that a conclave within means the same
+  CONCLAVE_DIR     the directory, if that is on this machine
   CONCLAVE_GUARD   the process that ends the command if we die
 and a command of --on-lost sees
   CONCLAVE_LOST    why
@@ -168,7 +169,8 @@ pub struct HoldArgs {
         conflicts_with = "shell"
     )]
     pub command: Vec<OsString>,
-    /// Run this text with $SHELL -c (or sh) instead of a command; may also follow NAME
+    /// Run this text with $SHELL -c (or sh) instead of a command; it may also follow NAME, as all
+    /// that does
     #[arg(short = 'c', long = "command", value_name = "TEXT")]
     pub shell: Option<OsString>,
     /// Hold it without a command: say `held FENCE`, and let go on INT, TERM or HUP, or when nobody
@@ -278,7 +280,7 @@ pub struct ObserveArgs {
     /// Say how it is now, and end: with 0 if somebody leads, with 1 if nobody does
     #[arg(long)]
     pub now: bool,
-    /// For programs: one object a line
+    /// Print JSON, for programs: one object a line
     #[arg(long)]
     pub json: bool,
     /// Where the locks live.
@@ -295,7 +297,7 @@ pub struct LocksArgs {
     /// Also those that nobody holds or waits for
     #[arg(long)]
     pub all: bool,
-    /// For programs
+    /// Print JSON, for programs
     #[arg(long)]
     pub json: bool,
     /// Where the locks live.

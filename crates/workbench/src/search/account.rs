@@ -63,10 +63,10 @@ pub fn reason(
                     format!("{why}; {stem}, and then a loop of {turn} that goes on for ever")
                 }
                 (way, None) => match cut {
-                    None => format!("{why}; no way there is shorter than {}", steps(way)),
+                    None => format!("{why}; the shortest way there takes {}", steps(way)),
                     Some(limit) => {
                         let (way, what) = (steps(way), ended_by(limit));
-                        format!("{why}; {way} lead there, and {what} ended the search for less")
+                        format!("{why} after {way}; {what} ended the search for a shorter way")
                     }
                 },
             }
@@ -89,14 +89,24 @@ pub fn reason(
                 0 => "after all states were found".into(),
                 many => format!("with {} not looked at", count(many, "state", "states")),
             };
-            let hint = match family::has_terms(plan.entry) && plan.is_complete() {
-                true => "; it goes on for ever, so try `safety` with `terms` 3 and `timeouts` 2",
-                false => "",
+            let hint = match is_endless(plan) {
+                true => format!("; {ENDLESS}"),
+                false => String::new(),
             };
             format!("{what} ended the search {unseen}: nothing is proved{hint}")
         }
     }
 }
+
+/// Whether only a limit can end this search: the algorithm goes on by itself, and nothing bounds how
+/// far it is followed.
+pub fn is_endless(plan: &SearchPlan) -> bool {
+    family::has_terms(plan.entry) && plan.is_complete()
+}
+
+/// What to say of a search that [is endless](is_endless). It names settings, as [`reason`] does.
+pub const ENDLESS: &str =
+    "it goes on by itself for ever, so try `safety` with `terms` 3 and `timeouts` 2";
 
 /// What would make it happen.
 fn what_to_allow(plan: &SearchPlan, missing: &[Premise]) -> &'static str {

@@ -32,7 +32,7 @@ pub fn dump(
         return Ok(Some(format!("for the search did not see all states: {}", word(verdict))));
     }
     // This one keeps every step, so it can take more than the one that the verdict is about.
-    let progress = Progress::endless();
+    let progress = Progress::endless(plan.entry.name);
     let graph = match plan.graph(&mut watch(&progress, max_time))? {
         Ok(graph) => graph,
         Err(SearchEnd::CutShort(limit)) => {

@@ -35,7 +35,8 @@ pub struct CheckArgs {
     /// What the processes are told, 1ms being a tick
     #[command(flatten)]
     pub settings: CheckSettings,
-    /// How often each asks for the lock, or calls an election [default: 2 and 1]
+    /// How often each asks for the lock, or calls an election [default: 2 for a lock, 1 for an
+    /// election]
     #[arg(long, value_name = "COUNT")]
     pub requests: Option<u8>,
     /// Who asks or calls [default: everybody]
@@ -68,10 +69,11 @@ pub struct CheckArgs {
     /// Check only what must never happen, not what must happen eventually
     #[arg(help_heading = "Judging", long)]
     pub safety: bool,
-    /// Follow terms up to this one; with --safety, for nobody knows what comes after
+    /// Look at terms up to this one only, for algorithms that go on by themselves; it needs --safety,
+    /// as nobody knows what comes after
     #[arg(help_heading = "Judging", long, value_name = "TERM", requires = "safety")]
     pub terms: Option<u64>,
-    /// Let at most so many timers run out in all; with --safety, for the same reason
+    /// Let at most so many timers run out in all, for the same algorithms; it needs --safety, too
     #[arg(help_heading = "Judging", long, value_name = "COUNT", requires = "safety")]
     pub timeouts: Option<u8>,
     /// Do not assume that this happens eventually if it stays possible
@@ -84,8 +86,7 @@ pub struct CheckArgs {
         conflicts_with = "safety"
     )]
     pub unfair: Vec<Unfair>,
-    /// Take states that differ in nothing but names for one, where names mean nothing; with
-    /// --safety
+    /// Count states that differ only in who is who as one, where ids mean nothing; it needs --safety
     #[arg(help_heading = "Search", long, requires = "safety", conflicts_with = "dump")]
     pub symmetry: bool,
     /// Keep whole states instead of fingerprints of 128 bits
@@ -115,7 +116,7 @@ pub struct CheckArgs {
     /// Write all states and steps as a labelled graph (Aldebaran's AUT) that other tools read
     #[arg(help_heading = "Output", long, value_name = "FILE")]
     pub dump: Option<PathBuf>,
-    /// For programs
+    /// Print JSON, for programs
     #[arg(help_heading = "Output", long)]
     pub json: bool,
 }

@@ -86,7 +86,19 @@ impl FromArgMatches for RunSettings {
 
 impl Args for CheckSettings {
     fn augment_args(command: Command) -> Command {
-        command.args(in_groups().filter(|setting| SearchDraft::takes(setting)).map(option))
+        let settings = in_groups().filter(|setting| SearchDraft::takes(setting));
+        command.args(settings.map(|setting| match setting.name {
+            // There is no network that they could follow from.
+            "bound" => option(setting).help(
+                "D: how long a message takes at most, as the members believe [default: D of \
+                 --time sync:D, or 1ms]",
+            ),
+            "session" => option(setting).help(
+                "After how long without a word the store closes a session [default: 30 D, in \
+                 sync 12 D]",
+            ),
+            _ => option(setting),
+        }))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
