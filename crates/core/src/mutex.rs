@@ -21,7 +21,7 @@ pub enum Command {
 pub enum Notice {
     /// You are in, alone, and this number proves that you came later than all before you.
     Entered {
-        /// See [`HighestFence`](crate::HighestFence).
+        /// Larger than that of every earlier entry; see [`HighestFence`](crate::HighestFence).
         fence: Fence,
     },
     /// You are out, and may ask again.

@@ -15,7 +15,7 @@ pub struct Timestamp(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Stamp {
-    /// When, first.
+    /// What the clock showed; it is compared first.
     pub time: Timestamp,
     /// Who, to break ties.
     pub process: ProcessId,
