@@ -54,7 +54,7 @@ pub enum Construction {
     Tree,
     /// More than half of the members.
     Majority,
-    /// Everybody.
+    /// Every set has all members.
     All,
 }
 

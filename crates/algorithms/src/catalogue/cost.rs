@@ -5,7 +5,7 @@ use core::fmt;
 /// An expected cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Of what.
+    /// The quantity that the formula is about.
     pub measure: Measure,
     /// As it is written.
     pub formula: &'static str,
@@ -18,7 +18,7 @@ pub struct Cost {
 /// What a run must show of an expected cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Claim {
-    /// Exactly this.
+    /// A run must show exactly this.
     Exact,
     /// This or less.
     AtMost,
@@ -48,7 +48,7 @@ pub enum Measure {
     EnterLast,
     /// Messages to leave, of a lone entry.
     Leave,
-    /// The same as both, a multicast counted as one.
+    /// Messages to enter and to leave, of a lone entry; a multicast counts as one.
     Transmissions,
     /// Messages per lap while nobody wants in.
     IdleLap,
@@ -176,9 +176,9 @@ impl Cost {
 pub struct Remark {
     /// Who says so.
     pub document: Document,
-    /// Of what.
+    /// The quantity that the notes speak of.
     pub measure: Measure,
-    /// What.
+    /// The figure or formula that the notes give.
     pub figure: &'static str,
     /// Why it differs; `None` where it does not.
     pub differs: Option<&'static str>,
@@ -208,7 +208,7 @@ impl Document {
         }
     }
 
-    /// Its title.
+    /// The title that the notes bear.
     pub const fn title(self) -> &'static str {
         match self {
             Document::Coordination => "Coordination, part 2",

@@ -38,7 +38,7 @@ pub struct Entry {
     pub crash_example: Option<CrashExample>,
     /// Whether it matters to its costs who asks.
     pub places: Places,
-    /// Its messages.
+    /// The kinds of messages that it sends; a message's `KindIndex` points into this list.
     pub kinds: &'static [Kind],
     /// Those that a search never sees: other variants send them, or they serve what no search asks
     /// for.
@@ -82,7 +82,7 @@ pub struct Needs {
     pub fifo: bool,
     /// One more process, which does not ask for the lock.
     pub coordinator: bool,
-    /// Voting sets.
+    /// A voting set for each process.
     pub voting_sets: bool,
     /// A bound on how long messages take, that is known: its timers mean something.
     pub synchrony: bool,
@@ -180,7 +180,7 @@ impl Entry {
 }
 
 impl Seating<'_> {
-    /// The same for everybody, by seat.
+    /// One copy of `config` for each member, by seat: all are told the same.
     pub fn all<C: Clone>(&self, config: C) -> Vec<C> {
         vec![config; self.view.len()]
     }

@@ -27,21 +27,21 @@ pub struct Timing {
 /// Which of these times an algorithm takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Setting {
-    /// [`Timing::bound`].
+    /// It takes [`Timing::bound`].
     Bound,
-    /// [`Timing::answer`].
+    /// It takes [`Timing::answer`].
     Answer,
-    /// [`Timing::announcement`].
+    /// It takes [`Timing::announcement`].
     Announcement,
-    /// [`Timing::skip_dead`].
+    /// It takes [`Timing::skip_dead`].
     SkipDead,
-    /// [`Timing::beat`].
+    /// It takes [`Timing::beat`].
     Beat,
-    /// [`Timing::phi_hundredths`].
+    /// It takes [`Timing::phi_hundredths`].
     Phi,
-    /// [`Timing::lease`].
+    /// It takes [`Timing::lease`].
     Lease,
-    /// [`Timing::session`].
+    /// It takes [`Timing::session`].
     Session,
 }
 

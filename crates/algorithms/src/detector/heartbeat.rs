@@ -63,7 +63,7 @@ pub struct Config {
     pub bound: Duration,
 }
 
-/// One process.
+/// One process of the heartbeat detector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Heartbeat {

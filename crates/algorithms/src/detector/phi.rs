@@ -69,7 +69,7 @@ pub struct Config {
     pub deviation_min: Duration,
 }
 
-/// One process.
+/// One process of the phi accrual detector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Phi {

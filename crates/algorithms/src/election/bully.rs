@@ -84,11 +84,11 @@ pub enum Message {
     Election,
     /// I am, and take over.
     Answer,
-    /// I lead.
+    /// I lead: to all with smaller ids.
     Coordinator,
 }
 
-/// Its timers.
+/// The timers of the bully.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Timer {
     /// T: no answer will come.
@@ -110,7 +110,7 @@ pub struct Config {
     pub skip_dead: bool,
 }
 
-/// One process.
+/// One process of the bully algorithm.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Bully {

@@ -63,7 +63,7 @@ pub enum Message {
     Elected {
         /// Who began this.
         initiator: ProcessId,
-        /// The largest.
+        /// The largest id on the ring, which is elected.
         id: ProcessId,
     },
 }
@@ -80,7 +80,7 @@ pub enum Variant {
     Naive,
 }
 
-/// One process.
+/// One process on the ring of Chang and Roberts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ChangRoberts {

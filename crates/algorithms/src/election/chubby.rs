@@ -98,7 +98,7 @@ pub enum Message {
     Renewal(Term, u64),
     /// I still promise, in answer to that renewal; and this is the state that I have stored.
     Renewed(Term, u64, Version),
-    /// Store this.
+    /// Store this value: from the master, in its term.
     Write(Term, Register),
     /// I have stored this state.
     Stored(Term, Version),
@@ -112,7 +112,7 @@ pub enum Message {
 pub struct Register {
     /// Which state: the term of its master, and a number within the term.
     pub version: Version,
-    /// The value.
+    /// What the application wrote.
     pub value: u64,
 }
 
@@ -148,7 +148,7 @@ pub struct Config {
     pub lease: Duration,
 }
 
-/// One server.
+/// One server of a Chubby cell: a voter, and perhaps a candidate or the master.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Chubby {

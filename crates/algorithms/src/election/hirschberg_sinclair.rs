@@ -78,7 +78,7 @@ pub enum Way {
     Back,
 }
 
-/// One process.
+/// One process on the two-way ring of Hirschberg and Sinclair.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct HirschbergSinclair {

@@ -48,7 +48,7 @@ use crate::catalogue::{Bounds, Cost, CrashExample, Entry, Measure, Needs, Places
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// My value.
+    /// My value, to the next active process.
     First(ProcessId),
     /// The larger of my value and of the one before me.
     Second(ProcessId),
@@ -56,7 +56,7 @@ pub enum Message {
     Elected(ProcessId),
 }
 
-/// One process.
+/// One process on the one-way ring of Peterson.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Peterson {

@@ -10,7 +10,7 @@ use conclave_core::{
     Arrival, Due, Environment, Host, Input, Message, ProcessId, Protocol, Seat, Start, View,
 };
 
-/// One delay.
+/// How long a message takes in a rehearsal.
 pub(crate) const DELAY: Duration = Duration::from_millis(1);
 
 /// A run of an election.

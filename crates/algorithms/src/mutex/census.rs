@@ -55,7 +55,8 @@ impl Census {
         Self { awaited, told, holder: holds.then_some(initiator) }
     }
 
-    /// `seat` answers.
+    /// Takes in the answer of `seat`: whether it holds. One that was not asked, or answers again,
+    /// is ignored.
     pub fn tell(&mut self, seat: Seat, holds: bool) {
         if self.awaited.remove(seat) {
             self.told.insert(seat);

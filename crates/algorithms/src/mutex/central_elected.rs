@@ -82,16 +82,16 @@ use crate::election::{Bully, bully};
 pub enum Message {
     /// What a client says to the office of that epoch.
     ToOffice {
-        /// Which office.
+        /// The epoch of the office that is meant.
         epoch: Epoch,
-        /// What.
+        /// What it says, in the words of the plain central server.
         message: central::Message,
     },
     /// What the office of that epoch says to a client.
     ToClient {
-        /// Which office.
+        /// The epoch of the office that speaks.
         epoch: Epoch,
-        /// What.
+        /// What it says, in the words of the plain central server.
         message: central::Message,
     },
     /// What is said about who coordinates.
@@ -100,21 +100,21 @@ pub enum Message {
     Ask(Epoch),
     /// This is the highest epoch that I know.
     Tell {
-        /// Which.
+        /// The highest epoch that the sender knows.
         epoch: Epoch,
         /// Whether I am inside.
         inside: bool,
     },
     /// The office of this epoch is open.
     Install {
-        /// Which.
+        /// The epoch of the office.
         epoch: Epoch,
         /// Who is inside.
         holder: Option<ProcessId>,
     },
 }
 
-/// Its timers.
+/// The timers of the elected central server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Timer {
     /// One of the bully's.
@@ -171,7 +171,7 @@ enum Office {
         /// Who told that it is inside.
         holder: Option<ProcessId>,
     },
-    /// It coordinates.
+    /// It coordinates: the office, with its queue.
     Open(Central),
 }
 

@@ -50,7 +50,7 @@ pub enum Message {
     Release(Timestamp, Fence),
 }
 
-/// One process.
+/// One process of Lamport's algorithm.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Lamport {

@@ -54,7 +54,7 @@ pub enum Message {
     Token(Fence),
 }
 
-/// One process.
+/// One process of the algorithm of Naimi and Trehel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct NaimiTrehel {

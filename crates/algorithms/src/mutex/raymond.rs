@@ -56,7 +56,7 @@ pub enum Message {
     Privilege(Fence),
 }
 
-/// One process.
+/// One process of Raymond's tree.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Raymond {

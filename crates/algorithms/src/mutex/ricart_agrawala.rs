@@ -70,7 +70,7 @@ pub enum Answers {
     RepliesAndDeferrals,
 }
 
-/// One process.
+/// One process of the algorithm of Ricart and Agrawala.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RicartAgrawala {
@@ -389,7 +389,7 @@ mod tests {
         Probe::founding(me, &View::dense(1, 3), &Answers::Replies)
     }
 
-    /// The same, in the variant.
+    /// One of three, in the variant that also says when it defers a reply.
     fn talkative(me: u32) -> Probe<RicartAgrawala> {
         Probe::founding(me, &View::dense(1, 3), &Answers::RepliesAndDeferrals)
     }

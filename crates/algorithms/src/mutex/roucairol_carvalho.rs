@@ -56,7 +56,7 @@ pub enum Message {
     Reply(Fence),
 }
 
-/// One process.
+/// One process of the algorithm of Roucairol and Carvalho.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RoucairolCarvalho {

@@ -62,7 +62,7 @@ pub struct Privilege {
     queue: Vec<ProcessId>,
 }
 
-/// One process.
+/// One process of the algorithm of Suzuki and Kasami.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SuzukiKasami {

@@ -21,7 +21,7 @@ pub(super) enum Deed<M> {
     Sent(u32, M),
     /// It entered with this fence.
     Entered(u64),
-    /// It left.
+    /// It left the critical section.
     Left,
 }
 
@@ -34,7 +34,7 @@ impl<P: Mutex> Probe<P> {
         Self::start(Start::founding(ProcessId(me), view, config))
     }
 
-    /// The same, while `holder` is in the critical section.
+    /// A process that founds the system with all others, while `holder` is in the critical section.
     pub(super) fn held_by(holder: u32, me: u32, view: &View, config: &P::Config) -> Self {
         let start = Start::founding(ProcessId(me), view, config);
         Self::start(start.held_by(Some(ProcessId(holder))))

@@ -42,7 +42,7 @@ pub enum Message {
     Token(Fence),
 }
 
-/// One process.
+/// One process on the ring.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct TokenRing {

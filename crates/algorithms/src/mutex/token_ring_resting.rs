@@ -47,7 +47,7 @@ pub enum Message {
     Token(Fence),
 }
 
-/// One process.
+/// One process on a ring whose token rests.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RestingTokenRing {

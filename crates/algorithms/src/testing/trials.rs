@@ -36,7 +36,7 @@ pub struct Mutant<P: Protocol> {
     claim: &'static str,
     /// The smallest bounds within which it is caught; who is left alone passes there.
     bounds: Bounds,
-    /// As what.
+    /// What a search must report when it catches the mutant.
     flaw: Flaw,
     tamper: Anybody<P>,
 }

@@ -61,7 +61,7 @@ fn claimant() -> Probe<ZooKeeper> {
     claimant
 }
 
-/// The same, confirmed.
+/// A candidate that claimed to lead and was confirmed by a majority.
 fn leader() -> Probe<ZooKeeper> {
     let mut leader = claimant();
     leader.receive(2, Ack(Term(1)));
