@@ -17,7 +17,7 @@ use crate::{
 pub struct Options {
     /// On how many threads.
     pub threads: usize,
-    /// How far.
+    /// How many states and how much memory the search may take.
     pub budget: Budget,
     /// Whether to keep the states themselves, so that no two are mistaken for one.
     pub is_exact: bool,
@@ -30,18 +30,18 @@ pub struct Options {
 /// What must be done if it stays possible: all of it, but for what is taken away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fairness {
-    /// Messages arrive.
+    /// A message on its way arrives eventually.
     pub arrivals: bool,
-    /// Timers run out.
+    /// A timer that is set runs out eventually.
     pub timers: bool,
-    /// Holders leave.
+    /// A holder leaves the critical section eventually.
     pub leaves: bool,
-    /// Time passes.
+    /// Time passes eventually, where it is counted.
     pub ticks: bool,
 }
 
 impl Fairness {
-    /// All of it.
+    /// Everything happens eventually that stays possible: the usual assumption.
     pub const ALL: Self = Self { arrivals: true, timers: true, leaves: true, ticks: true };
 
     fn obliges(self, step: Step) -> bool {

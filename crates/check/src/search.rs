@@ -27,7 +27,7 @@ pub struct Search {
     pub threads: usize,
     /// What to keep.
     pub keep: Keep,
-    /// How far.
+    /// How many states and how much memory it may take.
     pub budget: Budget,
 }
 
@@ -60,7 +60,7 @@ pub enum SearchEnd {
     Complete,
     /// Something is wrong.
     Flawed {
-        /// What.
+        /// What is wrong, by the model's own number.
         flaw: FlawCode,
         /// A way there: a shortest one, unless the search was cut short.
         path: Vec<Step>,
@@ -74,18 +74,18 @@ pub enum SearchEnd {
 /// What cut a search short.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// [`Budget::states`].
+    /// It would have had more than [`Budget::states`].
     States,
-    /// [`Budget::bytes`].
+    /// It would have taken more than [`Budget::bytes`].
     Memory,
-    /// Whoever memories its progress.
+    /// Whoever watches its progress told it to stop.
     Stopped,
 }
 
 /// How far a search is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SearchProgress {
-    /// Different states.
+    /// How many different states were found.
     pub distinct: u64,
     /// States that were worked out, each as often as it was.
     pub generated: u64,
@@ -177,7 +177,7 @@ impl Search {
 /// all expand first, and then all look up.
 struct Bench<'m> {
     width: usize,
-    /// By thread.
+    /// What each thread works with, by thread.
     shares: Vec<Mutex<Share<'m>>>,
     shards: Vec<Mutex<Shard>>,
     /// By shard: the states that are being expanded.

@@ -42,7 +42,7 @@ pub trait Users<F: Family>: Sync {
 /// Something to ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ask<C> {
-    /// What.
+    /// The command that the application would give.
     pub command: C,
     /// Whether it will ask for it eventually, as far as fairness goes.
     pub is_due: bool,
@@ -51,7 +51,7 @@ pub struct Ask<C> {
 /// Whoever enters the critical section so many times, and leaves it every time.
 #[derive(Clone, Debug)]
 pub struct Enters {
-    /// Who asks.
+    /// The seats of those who ask.
     pub clients: Vec<Seat>,
     /// How often each.
     pub requests: u8,
@@ -120,7 +120,7 @@ impl Users<mutex::Locks> for Enters {
 /// Whoever calls for an election so many times, whenever it likes.
 #[derive(Clone, Debug)]
 pub struct Calls {
-    /// Who calls.
+    /// The seats of those who call.
     pub callers: Vec<Seat>,
     /// How often each.
     pub calls: u8,

@@ -13,21 +13,21 @@ pub enum Deed {
     Leaves(Seat),
     /// A message arrives.
     Arrives {
-        /// From whom.
+        /// The seat of its sender.
         from: Seat,
-        /// At whom.
+        /// The seat of its receiver.
         to: Seat,
         /// Which of those that can arrive next.
         tag: u16,
     },
     /// A timer runs out.
     RunsOut {
-        /// Whose.
+        /// The seat of the process whose timer it is.
         seat: Seat,
         /// Which of those that are set.
         tag: u16,
     },
-    /// Time passes.
+    /// Time passes by one tick, for all.
     Tick,
     /// A process dies.
     Crashes(Seat),
@@ -35,18 +35,18 @@ pub enum Deed {
     Returns(Seat),
     /// A message is lost.
     IsLost {
-        /// From whom.
+        /// The seat of its sender.
         from: Seat,
-        /// To whom.
+        /// The seat of its receiver.
         to: Seat,
         /// Which of those on their way.
         tag: u16,
     },
     /// A message will arrive once more.
     IsDoubled {
-        /// From whom.
+        /// The seat of its sender.
         from: Seat,
-        /// To whom.
+        /// The seat of its receiver.
         to: Seat,
         /// Which of those on their way.
         tag: u16,
