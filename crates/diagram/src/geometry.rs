@@ -13,7 +13,7 @@ pub const fn px(pixels: i64) -> Px {
 }
 
 impl Px {
-    /// No length.
+    /// A length of nothing.
     pub const ZERO: Self = Self(0);
 
     /// Further out than anything is ever drawn, and small enough that products still fit.
@@ -219,12 +219,12 @@ impl Area {
         self.bottom - self.top
     }
 
-    /// Its middle.
+    /// The point in its middle.
     pub fn center(&self) -> Point {
         Point::new((self.left + self.right).half(), (self.top + self.bottom).half())
     }
 
-    /// The same rectangle as room that is taken.
+    /// This rectangle as room that is taken, for a placer of labels.
     pub fn room(&self) -> Room {
         Room {
             center: self.center(),
@@ -238,7 +238,7 @@ impl Area {
 /// A rectangle that may be turned: the room that a text, a bar or a line takes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Room {
-    /// Its middle.
+    /// The point in its middle.
     pub center: Point,
     /// Which way its longer sides run.
     pub direction: Direction,

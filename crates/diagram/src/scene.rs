@@ -15,7 +15,7 @@ use crate::Options;
 use crate::geometry::{Area, Direction, Point, Px, Room};
 use crate::style;
 
-/// A picture.
+/// A picture of a run: everything that is drawn, in its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scene {
     /// How wide it is.
@@ -46,7 +46,7 @@ pub struct Scene {
     pub walls: Vec<Wall>,
     /// Where there is more than one holder, or more than one leader.
     pub clashes: Vec<ClashBand>,
-    /// Timers.
+    /// Timers, as thin bars below the lifelines.
     pub timers: Vec<TimerBar>,
     /// Messages to oneself.
     pub own: Vec<OwnLoop>,
@@ -65,16 +65,16 @@ pub struct Scene {
 /// A mark of the time axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tick {
-    /// When.
+    /// The time that it marks.
     pub at: Time,
-    /// Where.
+    /// How far to the right it is drawn.
     pub x: Px,
 }
 
 /// The line along which a process lives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lifeline {
-    /// Whose.
+    /// The process whose line it is, by seat.
     pub seat: Seat,
     /// How far down.
     pub y: Px,
@@ -129,7 +129,7 @@ impl BarKind {
 /// A bar on a lifeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bar {
-    /// Whose.
+    /// The process on whose lifeline it lies, by seat.
     pub seat: Seat,
     /// Of which kind.
     pub kind: BarKind,
@@ -137,7 +137,7 @@ pub struct Bar {
     pub from: Time,
     /// Until when, if the trace tells.
     pub to: Option<Time>,
-    /// Where.
+    /// The rectangle that it fills.
     pub area: Area,
 }
 
@@ -153,14 +153,14 @@ pub enum AbsenceKind {
 /// What became of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fate {
-    /// It arrived.
+    /// It arrived at its receiver.
     Received {
-        /// When.
+        /// When it arrived.
         at: Time,
     },
     /// It did not.
     Lost {
-        /// Why.
+        /// What lost it.
         cause: LossCause,
     },
     /// The trace does not tell: it was on its way when the trace ended.
@@ -170,13 +170,13 @@ pub enum Fate {
 /// A message, or one more copy of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Arrow {
-    /// Which.
+    /// The message's number in the trace.
     pub message: MessageId,
     /// Of which kind.
     pub kind: KindIndex,
-    /// From whom.
+    /// Its sender, by seat.
     pub from: Seat,
-    /// To whom.
+    /// Its receiver, by seat.
     pub to: Seat,
     /// When it was sent.
     pub sent: Time,
@@ -203,13 +203,13 @@ pub struct Arrow {
 /// Something that happens to a process at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
-    /// To whom.
+    /// The process that it happens to, by seat.
     pub seat: Seat,
-    /// When.
+    /// When it happens.
     pub at: Time,
-    /// What.
+    /// What happens, and how that is drawn.
     pub kind: MarkKind,
-    /// Where.
+    /// Where its middle is drawn.
     pub place: Point,
 }
 
@@ -224,7 +224,7 @@ pub enum MarkKind {
     Replace,
     /// Its application asks for something or is told something.
     Said {
-        /// What.
+        /// What is asked for or told.
         said: Said,
         /// How that looks.
         sort: &'static MarkSort,
@@ -244,24 +244,24 @@ impl MarkKind {
 /// A process is on one side of a partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Band {
-    /// Which partition.
+    /// The partition's number, as in the trace.
     pub partition: u16,
-    /// Who.
+    /// The process, by seat.
     pub seat: Seat,
     /// On which side.
     pub side: Side,
-    /// Since when.
+    /// When the partition begins.
     pub from: Time,
     /// Until when, if the trace tells.
     pub to: Option<Time>,
-    /// Where.
+    /// The rectangle that it fills.
     pub area: Area,
 }
 
 /// Where a partition runs between two neighbouring lifelines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wall {
-    /// Which partition.
+    /// The partition's number, as in the trace.
     pub partition: u16,
     /// Where it begins.
     pub left: Point,
@@ -276,7 +276,7 @@ pub struct ClashBand {
     pub words: String,
     /// Whom it is about.
     pub holders: Vec<Seat>,
-    /// Since when.
+    /// When it begins to be so.
     pub from: Time,
     /// Until when, if the trace tells.
     pub to: Option<Time>,
@@ -287,11 +287,11 @@ pub struct ClashBand {
 /// A timer, from its setting until it runs out or is cancelled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimerBar {
-    /// Whose.
+    /// The process that set it, by seat.
     pub seat: Seat,
     /// What it is called.
     pub name: String,
-    /// Since when.
+    /// When it was set.
     pub from: Time,
     /// Until when, if the trace tells.
     pub to: Option<Time>,
@@ -299,18 +299,18 @@ pub struct TimerBar {
     pub runs_out: bool,
     /// How far below its lifeline it is: others are set at the same time.
     pub row: usize,
-    /// Where.
+    /// The rectangle that it fills.
     pub area: Area,
 }
 
 /// All that a process says to itself at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OwnLoop {
-    /// Who.
+    /// The process that speaks to itself, by seat.
     pub seat: Seat,
-    /// When.
+    /// When that happens.
     pub at: Time,
-    /// What.
+    /// What it says to itself, in words.
     pub words: String,
     /// Where its lifeline is then.
     pub place: Point,
@@ -321,7 +321,7 @@ pub struct OwnLoop {
 pub struct Fold {
     /// Its first moment.
     pub from: Time,
-    /// Its last.
+    /// Its last moment.
     pub to: Time,
     /// Where it begins.
     pub left: Px,
@@ -341,9 +341,9 @@ impl Fold {
 /// A process says that it waits for another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// Who waits.
+    /// The process that waits, by seat.
     pub waiter: Seat,
-    /// For whom.
+    /// The process that it waits for, by seat.
     pub whom: Seat,
     /// Whether it is part of a cycle: a deadlock.
     pub is_in_cycle: bool,
@@ -384,7 +384,7 @@ impl Repeat {
 /// A sample of something that is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LegendEntry {
-    /// Of what.
+    /// The kind of thing that it is a sample of.
     pub sample: Sample,
     /// The middle of its left side.
     pub place: Point,
@@ -395,9 +395,9 @@ pub struct LegendEntry {
 pub enum Sample {
     /// Messages of that kind.
     Kind(KindIndex),
-    /// The same, where they are drawn faintly.
+    /// Messages of that kind, where they are drawn faintly.
     Background(KindIndex),
-    /// A bar.
+    /// A bar of that sort, such as waiting or holding.
     Bar(&'static BarSort),
     /// A small mark.
     Mark(MarkKind),
@@ -415,7 +415,7 @@ pub enum Sample {
     Fold,
 }
 
-/// Something written.
+/// A text of the picture, and the room that it takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
     /// What it is about.
@@ -437,21 +437,21 @@ pub enum LabelRole {
     Title,
     /// What is not drawn.
     Notice,
-    /// A lifeline.
+    /// A lifeline: which process it belongs to.
     Process,
-    /// A time.
+    /// A mark of the time axis.
     Tick,
     /// The unit of time.
     Axis,
     /// The length of a folded stretch.
     Fold,
-    /// A partition.
+    /// A partition: who is on which side.
     Partition,
     /// Too many holders, or leaders.
     Clash,
     /// The number of a holder or the term of a leader, on its bar.
     Fence,
-    /// The same, beside a bar that is too short for it.
+    /// That number, beside a bar that is too short for it.
     FenceAside,
     /// A crash, a return or a pause.
     Mark,
@@ -467,7 +467,7 @@ pub enum LabelRole {
     Own,
     /// Who waits for whom.
     WaitsFor,
-    /// A loop.
+    /// The loop in which the run ends.
     Repeat,
     /// An entry of the legend.
     Legend,

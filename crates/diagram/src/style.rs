@@ -65,11 +65,11 @@ pub(crate) const ALARM: &str = "#b3001b";
 /// How messages of one kind are drawn.
 #[derive(Clone, Copy)]
 pub(crate) struct KindStyle {
-    /// Its colour.
+    /// The colour of their arrows, as SVG spells it.
     pub stroke: &'static str,
     /// Its dashes, as SVG spells them; empty for a line without gaps.
     pub dashes: &'static str,
-    /// Its thickness.
+    /// The thickness of their arrows.
     pub width: Px,
 }
 
@@ -100,7 +100,7 @@ const KINDS: [KindStyle; LOOKS] = [
 pub(crate) const FAINT: &str = "#b4b4b4";
 /// The colour of the cross where one of them is lost.
 pub(crate) const FAINT_ALARM: &str = "#d08a94";
-/// Their thickness.
+/// The thickness of messages that are the background of others.
 pub(crate) const FAINT_WIDTH: Px = Px::tenths(8);
 
 /// How that kind is drawn as the background of others: by its dashes alone.

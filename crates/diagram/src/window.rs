@@ -25,7 +25,7 @@ pub(crate) struct Window {
 enum Choice {
     /// It is all of the run.
     Everything,
-    /// The options.
+    /// The options say where it begins and ends.
     Asked,
     /// Its beginning was given up for want of room.
     BeginningCut,

@@ -21,7 +21,7 @@ const BOW: Px = px(13);
 /// No text longer than that is written along an arrow.
 const LETTERS_MOST: usize = 30;
 
-/// The arrows.
+/// Places the arrows of all messages that are seen.
 pub(super) fn lay(trace: &Trace, history: &History, frame: &Frame) -> Vec<Arrow> {
     let mut twins: BTreeMap<(Seat, Seat, Px, Px), i64> = BTreeMap::new();
     let flights = history.flights.iter();

@@ -10,7 +10,7 @@ use crate::placer::Placer;
 use crate::scene::{Bar, ClashBand, Fold, Label, LabelRole};
 use crate::{style, text};
 
-/// The bars.
+/// Places the bars of what processes do for a while.
 pub(super) fn lay(history: &History, frame: &Frame) -> Vec<Bar> {
     let stays = history.stays.iter().filter(|stay| frame.sees(stay.from, stay.to));
     let is_in_front = |stay: &&Stay| stay.kind.sort.is_in_front;

@@ -19,7 +19,7 @@ const ROWS_ALL: usize = 32;
 const ROWS_SPACIOUS: i64 = 20;
 /// What is left between the edge of the plot and the first or last moment.
 const PAD: Px = px(16);
-/// The same, where arrows cross the edge: enough to see which way they go.
+/// What is left there where arrows cross the edge: enough to see which way they go.
 const PAD_CROSSED: Px = px(64);
 /// The least width of a plot.
 const PLOT_LEAST: Px = px(420);
@@ -130,7 +130,7 @@ impl Frame {
         self.scale.x(at).clamp(self.left, self.right)
     }
 
-    /// The same for the end of something that may not have ended.
+    /// Where the end of something is; the right edge of the plot, if it has not ended.
     pub fn x_end(&self, at: Option<Time>) -> Px {
         at.map_or(self.right, |at| self.x(at))
     }

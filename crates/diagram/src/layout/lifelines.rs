@@ -29,7 +29,7 @@ pub(super) fn name_width(trace: &Trace, rows: &Rows) -> Px {
     names.map(|name| text::width(&name, style::PROCESS)).max().unwrap_or_default()
 }
 
-/// The lines.
+/// Places the lifelines, with their pieces.
 pub(super) fn lay(history: &History, frame: &Frame) -> Vec<Lifeline> {
     let seats = frame.rows.seats().iter();
     seats

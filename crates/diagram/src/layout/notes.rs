@@ -12,7 +12,7 @@ use crate::placer::Placer;
 use crate::scene::{Label, LabelRole, Mark, MarkKind};
 use crate::{style, text};
 
-/// The marks.
+/// Places the marks of what happens at one moment.
 pub(super) fn lay(history: &History, frame: &Frame) -> Vec<Mark> {
     let notes = history.notes.iter().filter(|&&(at, ..)| frame.sees(at, Some(at)));
     notes

@@ -18,7 +18,7 @@ const APART: Px = px(9);
 /// One that is set more often than that at a process is upkeep: it would hide the others.
 const SETTINGS_MOST: usize = 10;
 
-/// The bars.
+/// Places the bars of timers, in rows below their lifelines.
 pub(super) fn lay(history: &History, frame: &Frame) -> Vec<TimerBar> {
     if frame.lane < style::LANE {
         return Vec::new();

@@ -18,7 +18,7 @@ use crate::window::Window;
 
 /// The distance of two arrows beside each other, if there is a word on each.
 const TRACK: Px = px(74);
-/// The same, if there is not.
+/// The distance of two arrows beside each other, if there are no words on them.
 const TRACK_LEAST: Px = px(26);
 /// How far out the innermost arrow swings.
 const FIRST_TRACK: Px = px(44);
