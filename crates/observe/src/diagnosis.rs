@@ -37,13 +37,13 @@ pub enum Root {
     Cycle,
     /// Its process came back without its memory, or a message to or from it was lost.
     MessageLost {
-        /// When.
+        /// When it was lost.
         at: Time,
-        /// From whom.
+        /// Its sender, by seat.
         from: Seat,
-        /// To whom.
+        /// Its receiver, by seat.
         to: Seat,
-        /// Why.
+        /// What lost it.
         cause: LossCause,
     },
     /// It waits for nobody, as far as it knows.

@@ -14,11 +14,11 @@ pub struct MessageId(u64);
 /// Something that happened at one process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Event {
-    /// When.
+    /// When it happened, on the clock of the run.
     pub at: Time,
-    /// Where.
+    /// The seat of the process at which it happened.
     pub seat: Seat,
-    /// What.
+    /// What happened there.
     pub what: What,
 }
 
@@ -32,9 +32,9 @@ pub enum What {
     Told(Said),
     /// It sent a message; one to itself is not a message of the network.
     Sent {
-        /// Which.
+        /// The message's number.
         message: MessageId,
-        /// To whom.
+        /// The receiver, by seat.
         to: Seat,
         /// Of which kind.
         kind: KindIndex,
@@ -43,32 +43,32 @@ pub enum What {
     },
     /// It received a message.
     Received {
-        /// Which.
+        /// The message's number.
         message: MessageId,
-        /// From whom.
+        /// The sender, by seat.
         from: Seat,
         /// Of which kind.
         kind: KindIndex,
     },
     /// A message that it sent will not arrive.
     Lost {
-        /// Which.
+        /// The message's number.
         message: MessageId,
         /// Where it will not arrive.
         to: Seat,
-        /// Why.
+        /// What lost it.
         cause: LossCause,
     },
     /// A message that it sent will arrive once more.
     Duplicated {
-        /// Which.
+        /// The message's number; both arrivals have it.
         message: MessageId,
-        /// Where.
+        /// The receiver, by seat.
         to: Seat,
     },
     /// A timer ran out.
     TimerFired,
-    /// It crashed.
+    /// It crashed: it does nothing until it returns, and forgets what it did not persist.
     Crashed,
     /// It came back, with its memory lost but for what it persisted.
     Returned,
@@ -80,19 +80,19 @@ pub enum What {
     Resumed,
     /// A partition began that has this process on one side.
     Cut {
-        /// Which partition.
+        /// The partition's number: its place in the plan of faults.
         partition: u16,
         /// On which side.
         side: Side,
     },
     /// That partition ended.
     Healed {
-        /// Which partition.
+        /// The partition's number, as when it began.
         partition: u16,
     },
     /// Diagnosis, at the end of a run that did not end well: it says whom it waits for.
     WaitsFor {
-        /// Whom.
+        /// The process that it waits for, by seat.
         whom: Seat,
     },
 }

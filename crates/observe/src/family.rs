@@ -93,7 +93,7 @@ pub struct Brief<'a> {
 /// Something that is wrong from some time on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
-    /// Since when.
+    /// From when on it is wrong.
     pub at: Time,
     /// Whom it is about.
     pub seats: Vec<Seat>,
@@ -159,7 +159,7 @@ pub trait Panel: Debug {
     /// The panel itself, for those who know which it is.
     fn as_any(&self) -> &dyn Any;
 
-    /// A copy.
+    /// A copy of this panel.
     fn boxed(&self) -> Box<dyn Panel>;
 }
 
@@ -204,23 +204,23 @@ pub trait Memory: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
 /// A [`Memory`], of whichever family.
 pub trait AnyMemory: Debug + Send + Sync {
-    /// See [`Memory::on`].
+    /// As [`Memory::on`]: takes in that something happened.
     fn on(&mut self, seat: Seat, what: What);
-    /// See [`Memory::wants_quiet`].
+    /// As [`Memory::wants_quiet`]: whether it wants to know when all is quiet.
     fn wants_quiet(&self) -> bool;
-    /// See [`Memory::on_quiet`].
+    /// As [`Memory::on_quiet`]: takes in that all is quiet.
     fn on_quiet(&mut self);
-    /// See [`Memory::on_tick`].
+    /// As [`Memory::on_tick`]: takes in that time passes.
     fn on_tick(&mut self);
-    /// See [`Memory::broken`].
+    /// As [`Memory::broken`]: the first promise that was broken, if one was.
     fn broken(&self) -> Option<Breach>;
-    /// See [`Memory::pending`].
+    /// As [`Memory::pending`]: who waits, beside those whose applications know it.
     fn pending(&self) -> Vec<Seat>;
-    /// See [`Memory::renamed`].
+    /// As [`Memory::renamed`]: this memory, with every process renamed.
     fn renamed(&self, names: &Renaming) -> Option<Box<dyn AnyMemory>>;
     /// The memory itself, for those who compare it.
     fn as_any(&self) -> &dyn Any;
-    /// A copy.
+    /// A copy of this memory.
     fn boxed(&self) -> Box<dyn AnyMemory>;
     /// Whether both remember the same.
     fn is_same(&self, other: &dyn AnyMemory) -> bool;

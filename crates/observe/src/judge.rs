@@ -46,13 +46,13 @@ pub struct Report {
     pub verdict: Verdict,
     /// How the run came to its end.
     pub ending: Ending,
-    /// When.
+    /// When the run ended, on its own clock.
     pub end: Time,
     /// The hash of all that happened.
     pub fingerprint: u64,
     /// Who waits for ever, if the run ends in a loop.
     pub forever: Option<Forever>,
-    /// Messages.
+    /// How many messages were sent, by kind and by process.
     pub bandwidth: Bandwidth,
     /// How many faults fired.
     pub faults: u64,

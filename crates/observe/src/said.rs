@@ -12,7 +12,7 @@ use crate::What;
 /// it.
 #[derive(Clone, Copy)]
 pub struct Said {
-    /// The word.
+    /// Which word of the family it is.
     pub word: &'static Word,
     /// Which lock it is about, where there are several; 0 where there is one.
     pub lock: LockName,
@@ -105,7 +105,7 @@ pub enum BarChange {
     Begins(&'static BarSort),
     /// It begins anew: the last one ends.
     BeginsAnew(&'static BarSort),
-    /// It ends.
+    /// A bar of that sort ends.
     Ends(&'static BarSort),
     /// It begins if the word speaks of the process itself, and ends otherwise.
     IsItself(&'static BarSort),
@@ -134,7 +134,7 @@ pub struct BarSort {
 /// Whether two processes must not have a bar of one sort at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Exclusion {
-    /// They may.
+    /// They may have it at once.
     None,
     /// They must not, not even for a moment.
     Always,
@@ -146,7 +146,7 @@ pub enum Exclusion {
 /// Something that is seen of a process at one moment.
 #[derive(Debug)]
 pub struct MarkSort {
-    /// Its shape.
+    /// The outline that is drawn.
     pub shape: Shape,
     /// How it is filled.
     pub fill: Fill,
@@ -159,7 +159,7 @@ pub struct MarkSort {
 /// The shape of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Shape {
-    /// A square.
+    /// An upright square.
     Square,
     /// A square on its tip.
     Diamond,
@@ -167,16 +167,16 @@ pub enum Shape {
     TriangleDown,
     /// A triangle that points up.
     TriangleUp,
-    /// A dot.
+    /// A small filled circle.
     Dot,
 }
 
 /// How a mark is filled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fill {
-    /// Dark.
+    /// Filled with a dark colour.
     Solid,
-    /// Light.
+    /// Only outlined.
     Hollow,
     /// In the colour of what is alarming.
     Alarming,
@@ -234,7 +234,7 @@ impl Moment {
 }
 
 impl Picture {
-    /// Not drawn.
+    /// A word that is not drawn.
     pub const HIDDEN: Self = Self { is_hidden: true, bars: &[], mark: |_, _| None };
 }
 

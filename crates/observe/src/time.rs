@@ -12,7 +12,7 @@ use core::time::Duration;
 pub struct Time(pub u64);
 
 impl Time {
-    /// The beginning.
+    /// The beginning of a run.
     pub const ZERO: Self = Self(0);
     /// The end of all times: later than any event.
     pub const NEVER: Self = Self(u64::MAX);
@@ -24,7 +24,7 @@ impl Time {
         Self(count.saturating_mul(Self::DELAY.0))
     }
 
-    /// That long.
+    /// The time that is that long after the beginning; [`Time::NEVER`] if it is too long to count.
     pub fn of(duration: Duration) -> Self {
         Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
     }

@@ -68,7 +68,7 @@ pub struct TraceKind {
 /// An event with what a person wants to know of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// What happened.
+    /// What happened, when and where.
     pub event: Event,
     /// What the message says, where there is one; or which timer ran out.
     pub text: Option<String>,
@@ -98,7 +98,7 @@ pub struct Standing {
 /// A timer that is set and has not run out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingTimer {
-    /// Which.
+    /// The timer's name, as the algorithm calls it.
     pub name: String,
     /// When it runs out; in the past if its process is paused.
     pub due: Time,

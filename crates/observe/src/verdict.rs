@@ -44,7 +44,7 @@ impl Verdict {
     pub const ALL: [Self; 6] =
         [Self::Ok, Self::Violated, Self::Deadlock, Self::Starved, Self::Stalled, Self::Budget];
 
-    /// The word.
+    /// The word for it, as commands and files have it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",

@@ -18,15 +18,15 @@ use crate::{Ending, Event, Fill, MarkSort, Moment, Report, Said, Shape, Verdict,
 pub enum Seen {
     /// It suspects a process of being dead.
     Suspected {
-        /// Whom.
+        /// The suspect, by seat.
         whom: Seat,
     },
     /// It believes a suspect to be alive.
     Trusted {
-        /// Whom.
+        /// The one that is trusted again, by seat.
         whom: Seat,
     },
-    /// It crashed.
+    /// The process crashed.
     Crashed,
     /// It came back.
     Returned,

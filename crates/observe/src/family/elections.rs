@@ -31,7 +31,7 @@ pub enum Seen {
     Electing,
     /// It learnt who leads.
     Elected {
-        /// Who.
+        /// The one that leads, by seat.
         leader: Seat,
         /// In which term; 0 where there are none.
         term: Term,
@@ -44,12 +44,12 @@ pub enum Seen {
     Read {
         /// Of which state.
         version: Version,
-        /// The value.
+        /// The value that it told.
         value: u64,
     },
     /// Its application asked for another value to be kept.
     Writing {
-        /// Which.
+        /// The value that is to be kept.
         value: u64,
     },
     /// It said that the value is safe.
@@ -59,7 +59,7 @@ pub enum Seen {
     },
     /// It would not, or could not, do what was asked.
     Refused,
-    /// It crashed.
+    /// The process crashed.
     Crashed,
     /// It came back.
     Returned,

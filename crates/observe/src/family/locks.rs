@@ -32,7 +32,7 @@ pub enum Seen {
     Leaving,
     /// It left the critical section.
     Left,
-    /// It crashed.
+    /// The process crashed; if it was in, it is not any more.
     Crashed,
     /// Something that no lock is concerned with.
     Other,
@@ -178,17 +178,17 @@ impl Spoken for Locks {
 #[derive(Clone, Debug)]
 pub struct LockPanel {
     promises: Promises,
-    /// Safety.
+    /// Safety: whether two were in at once.
     pub exclusion: MutualExclusion,
-    /// Fences.
+    /// Whether every entry had a higher fence.
     pub fences: Fences,
     /// Ordering, if it was judged.
     pub ordering: Option<Ordering>,
     /// Liveness: who still waits.
     pub waiting: Waiting,
-    /// Times.
+    /// How long it took to enter, to leave, and from one holder to the next.
     pub delays: Delays,
-    /// Shares.
+    /// How evenly entries are spread over those who asked.
     pub fairness: Fairness,
 }
 
@@ -238,7 +238,7 @@ impl Panel for LockPanel {
         self.waiting.count()
     }
 
-    /// Longest first.
+    /// Who waits, by seat; who has waited longest comes first.
     fn waiting_seats(&self) -> Vec<Seat> {
         self.waiting.iter().collect()
     }
@@ -294,9 +294,9 @@ impl Report {
 /// What a search must remember of a lock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LockMemory {
-    /// Safety.
+    /// Safety: whether two were in at once.
     pub exclusion: MutualExclusion,
-    /// Fences.
+    /// Whether every entry had a higher fence.
     pub fences: Fences,
 }
 

@@ -14,7 +14,7 @@ use crate::{Event, Time};
 /// Who takes part and has not decided, and who believes in whom.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Deciding {
-    /// By seat.
+    /// By seat: whether it takes part and has not decided.
     is_undecided: Vec<bool>,
     undecided: usize,
     /// By seat: who leads, as it was told; `None` if it was told nobody.

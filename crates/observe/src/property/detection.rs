@@ -38,11 +38,11 @@ pub struct Suspicions {
 /// The first suspicion of somebody who was up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WrongSuspicion {
-    /// When.
+    /// When it was suspected.
     pub at: Time,
-    /// Whose.
+    /// The process that suspects, by seat.
     pub seat: Seat,
-    /// Of whom.
+    /// The process that was up, by seat.
     pub whom: Seat,
 }
 

@@ -15,13 +15,13 @@ pub struct Fences {
 /// The first entry whose number was not higher than the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FenceFell {
-    /// When.
+    /// When that entry was.
     pub at: Time,
-    /// Whose entry.
+    /// The process that entered, by seat.
     pub seat: Seat,
     /// The number before.
     pub before: Fence,
-    /// Its number.
+    /// The number of this entry, which should be higher.
     pub got: Fence,
 }
 

@@ -32,7 +32,7 @@ pub struct LargestId {
 /// The first time that somebody was elected who should not have been.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WrongLeader {
-    /// When.
+    /// When the decision was made.
     pub at: Time,
     /// Who decided so.
     pub seat: Seat,

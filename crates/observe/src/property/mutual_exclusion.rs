@@ -17,7 +17,7 @@ pub struct MutualExclusion {
 /// The first moment at which somebody entered while another was in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TwoHolders {
-    /// When.
+    /// When the second one entered.
     pub at: Time,
     /// Who was in.
     pub inside: Seat,

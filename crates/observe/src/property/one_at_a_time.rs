@@ -14,7 +14,7 @@ use crate::{Event, Time};
 /// Watches for two that lead at once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OneAtATime {
-    /// By seat.
+    /// By seat: whether it leads.
     leads: Vec<bool>,
     is_paused: Vec<bool>,
     /// Who leads and is not paused.
@@ -27,11 +27,11 @@ pub struct OneAtATime {
 /// The first time that two led for longer than a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TwoLeaders {
-    /// Since when.
+    /// From when on both led.
     pub at: Time,
     /// One of them.
     pub first: Seat,
-    /// The other.
+    /// The other one.
     pub second: Seat,
 }
 

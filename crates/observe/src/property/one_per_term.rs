@@ -18,11 +18,11 @@ pub struct OnePerTerm {
 /// The first time that somebody was told of a second leader of one term.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TwoInATerm {
-    /// When.
+    /// When it was told.
     pub at: Time,
     /// Who was told.
     pub told: Seat,
-    /// The term.
+    /// The term that has two leaders.
     pub term: Term,
     /// Who was its leader already.
     pub first: Seat,

@@ -29,7 +29,7 @@ pub struct Ordering {
 /// A grant that came before that of a request which had happened before its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overtaking {
-    /// When.
+    /// When it was granted.
     pub at: Time,
     /// Who was granted.
     pub granted: Seat,

@@ -33,9 +33,9 @@ struct Asked {
 /// The first answer that was too old.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WentBack {
-    /// When.
+    /// When the answer was given.
     pub at: Time,
-    /// Who answered.
+    /// The process that answered, by seat.
     pub seat: Seat,
     /// What had been told before it was asked.
     pub before: Version,

@@ -38,9 +38,9 @@ struct Request {
 /// The first request that was passed too often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Starved {
-    /// When.
+    /// When it was passed once too often.
     pub at: Time,
-    /// Whose.
+    /// The process whose request it is, by seat.
     pub seat: Seat,
     /// By how many later ones.
     pub overtaken: u64,

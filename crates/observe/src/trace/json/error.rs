@@ -37,7 +37,7 @@ pub(super) enum LineError {
     /// The text ends in the middle of a line.
     #[error("cut short after {length} bytes; every line is a whole JSON object")]
     CutShort { length: usize },
-    /// Not JSON.
+    /// A line that is not JSON.
     #[error("not JSON at column {column}: {problem}; every line is one JSON object")]
     NotJson { column: usize, problem: String },
     /// JSON, but with other fields, or with something else in them.

@@ -17,7 +17,7 @@ pub(super) struct History {
     now: Time,
     /// Whether nothing happened but what processes sent as they started, and what became of that.
     is_beginning: bool,
-    /// By seat.
+    /// By seat: whether it is down.
     is_down: Vec<bool>,
     /// What the family has to say of it.
     coherence: Option<Box<dyn Coherence>>,
