@@ -13,7 +13,7 @@ pub struct DetectorApplication {
 }
 
 impl DetectorApplication {
-    /// Until then.
+    /// An application that lets detectors run until that time.
     pub fn new(until: Time) -> Self {
         Self { until }
     }

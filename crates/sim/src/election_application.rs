@@ -21,7 +21,7 @@ pub struct ElectionApplication {
     /// The mean time between what one process asks of the leader's value; `None` if nothing.
     asks_every: Option<Time>,
     stream: Stream,
-    /// By seat.
+    /// What is known of each process, by seat.
     places: Vec<Candidate>,
     /// Who counts: a store is no candidate.
     candidates: Vec<Seat>,
@@ -32,9 +32,9 @@ pub struct ElectionApplication {
 /// A call of an election.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// Who calls.
+    /// The process that calls, by seat.
     pub seat: Seat,
-    /// When.
+    /// When it calls.
     pub at: Time,
 }
 

@@ -41,9 +41,9 @@ pub struct FaultPlan {
 /// `3@40ms`: the process dies, and its memory with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crash {
-    /// Who.
+    /// The process that dies.
     pub process: ProcessId,
-    /// When.
+    /// When it dies.
     pub at: Time,
 }
 
@@ -51,20 +51,20 @@ pub struct Crash {
 /// persisted; or another process takes its name, that knows nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Return {
-    /// Who.
+    /// The process that comes back, or whose name is taken.
     pub process: ProcessId,
-    /// When.
+    /// When it is back.
     pub at: Time,
 }
 
 /// `2@10ms..30ms`: the process does nothing for a while; what arrives meanwhile waits for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pause {
-    /// Who.
+    /// The process that pauses.
     pub process: ProcessId,
-    /// From when.
+    /// When it stops.
     pub from: Time,
-    /// Until when.
+    /// When it goes on.
     pub until: Time,
 }
 
@@ -72,24 +72,24 @@ pub struct Pause {
 /// for `/` only what goes from the first side to the second is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partition {
-    /// One side.
+    /// The processes on the first side.
     pub left: Vec<ProcessId>,
-    /// The other.
+    /// The processes on the second side.
     pub right: Vec<ProcessId>,
     /// Whether messages from right to left still pass.
     pub one_way: bool,
-    /// From when.
+    /// When the partition begins.
     pub from: Time,
-    /// Until when.
+    /// When it ends.
     pub until: Time,
 }
 
 /// `2=1.3`: the clock of process 2 runs 1.3 times as fast as time does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Drift {
-    /// Whose.
+    /// The process whose clock it is.
     pub process: ProcessId,
-    /// How fast.
+    /// How fast its clock runs; 1 is right.
     pub rate: Rate,
 }
 
@@ -110,9 +110,9 @@ pub enum FaultError {
     /// Nobody of that name.
     #[error("{fault}: there is no process {process}; the processes are {members}")]
     Unknown {
-        /// Of what.
+        /// The fault, as it was written.
         fault: String,
-        /// Who.
+        /// The process that it names.
         process: ProcessId,
         /// Who there is.
         members: String,
@@ -120,23 +120,23 @@ pub enum FaultError {
     /// A return of somebody who is not away.
     #[error("{fault}: process {process} is not down at that time; let it crash first")]
     NotDown {
-        /// Of what.
+        /// The fault, as it was written.
         fault: String,
-        /// Who.
+        /// The process that it names.
         process: ProcessId,
     },
     /// Two pauses of one process at the same time.
     #[error("pause {first} and pause {second} overlap; give one pause from the first to the last")]
     PausesOverlap {
-        /// One.
+        /// The one that begins first.
         first: Pause,
-        /// The other.
+        /// The one that begins before the first is over.
         second: Pause,
     },
     /// Two rates for one clock.
     #[error("the clock of process {process} is given two rates; give it one")]
     DriftsTwice {
-        /// Whose.
+        /// The process whose clock it is.
         process: ProcessId,
     },
     /// A message that crosses no network.
@@ -182,9 +182,9 @@ pub enum FaultError {
     /// A crash of somebody who is away already.
     #[error("{fault}: process {process} is down already at that time; let it return first")]
     AlreadyDown {
-        /// Of what.
+        /// The fault, as it was written.
         fault: String,
-        /// Who.
+        /// The process that it names.
         process: ProcessId,
     },
 }

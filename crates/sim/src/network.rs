@@ -13,19 +13,19 @@ pub enum Network {
     Unit,
     /// Synchronous: every message takes at most `bound`, which is known.
     Sync {
-        /// D.
+        /// D: the longest delay.
         bound: Time,
     },
     /// Asynchronous, all delays of a range equally likely.
     Uniform {
-        /// The shortest.
+        /// The shortest delay.
         low: Time,
-        /// The longest.
+        /// The longest delay.
         high: Time,
     },
     /// Asynchronous, with a long tail.
     Exponential {
-        /// The mean.
+        /// The mean delay.
         mean: Time,
     },
 }

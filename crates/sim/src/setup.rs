@@ -88,7 +88,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Never.
+    /// No limits: the run goes on until it ends by itself.
     pub const NONE: Self =
         Self { events: u64::MAX, time: Time(u64::MAX - 1), patience: Time::NEVER };
 }

@@ -25,11 +25,11 @@ pub struct Simulation<'a, P: Protocol, A> {
 /// A message on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InFlight {
-    /// Which.
+    /// The message, by its sender and number.
     pub message: Letter,
     /// Who sent it.
     pub from: Seat,
-    /// To whom.
+    /// Who shall receive it.
     pub to: Seat,
 }
 

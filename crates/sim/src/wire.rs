@@ -14,7 +14,7 @@ use crate::seed::Stream;
 /// Whether messages of one channel arrive in the order in which they were sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChannelOrder {
-    /// They do.
+    /// Messages of one channel arrive in the order in which they were sent.
     Fifo,
     /// A later one may overtake.
     Any,

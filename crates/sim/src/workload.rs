@@ -63,7 +63,7 @@ pub enum Workload {
     Contend,
     /// Everybody after thinking for an exponential time with this mean, and again.
     Think {
-        /// The mean.
+        /// The mean time that one thinks.
         mean: Time,
     },
     /// As a scenario says.
@@ -73,7 +73,7 @@ pub enum Workload {
 /// `request 80@3ms hold 2ms`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScriptedRequest {
-    /// Who.
+    /// The process that asks.
     pub process: ProcessId,
     /// When; or as soon as its request before is over.
     pub at: Time,
@@ -93,7 +93,7 @@ pub struct MutexApplication {
     target: u64,
     asked: u64,
     left: u64,
-    /// By seat.
+    /// What each process does, by seat.
     states: Vec<State>,
     /// By seat: what the script has it ask for after this, first at the end.
     backlog: Vec<Vec<ScriptedRequest>>,

@@ -501,7 +501,8 @@ where
         self.around.application.on_crash(seat);
     }
 
-    /// The same process, with what it persisted; or another one of the same name.
+    /// Brings a crashed process back with what it persisted; or, if it is not the same one, another
+    /// of its name that knows nothing.
     fn come_back(&mut self, seat: Seat, is_same: bool) {
         self.around.witness.event(seat, if is_same { What::Returned } else { What::Replaced });
         if !is_same {
