@@ -71,7 +71,7 @@ impl<P: Protocol, T: Tamper<P>> Tampers<P> for T {
 }
 
 impl<P: Protocol> Anybody<P> {
-    /// That one.
+    /// The given tampering, as a value that can be cloned and shared.
     pub fn new(tamper: impl Tamper<P> + 'static) -> Self {
         Self(Arc::new(tamper))
     }

@@ -32,7 +32,7 @@ pub enum Direction {
     ToServer,
     /// What the server says.
     ToClient,
-    /// All.
+    /// What either of them says.
     Both,
 }
 

@@ -23,7 +23,7 @@ use crate::left_out::leave_out;
 /// The programs of etcd.
 #[derive(Clone, Debug)]
 pub struct Binaries {
-    /// The server.
+    /// The path of the server, `etcd`.
     pub etcd: PathBuf,
     /// Its command line.
     pub etcdctl: PathBuf,

@@ -98,7 +98,7 @@ impl Member {
         }
     }
 
-    /// The same, but it dies with the test.
+    /// A program where this member runs, which dies with the test.
     fn mortal_command(&self, program: &Path) -> Command {
         let Some([setpriv, arguments @ ..]) = nursery::dying_with_parent() else {
             return self.command(program);
