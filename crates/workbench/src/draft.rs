@@ -57,7 +57,7 @@ impl Draft {
         Ok(Self::new(catalogue::find(algorithm)?))
     }
 
-    /// Which algorithm.
+    /// The algorithm that the draft is for.
     pub fn entry(&self) -> &'static Entry {
         self.entry
     }

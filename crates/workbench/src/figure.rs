@@ -9,11 +9,11 @@ use conclave_algorithms::catalogue::{Claim, Entry, Measure, Size};
 /// One measured figure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// Which algorithm.
+    /// The name of the algorithm.
     pub algorithm: &'static str,
     /// With how many processes.
     pub n: u32,
-    /// Of what.
+    /// What was measured, such as messages to enter.
     pub measure: Measure,
     /// What a run showed; `None` where it could not, because it deadlocked.
     pub measured: Option<f64>,

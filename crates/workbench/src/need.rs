@@ -58,7 +58,7 @@ pub enum NeedError {
         size(*limit as f64)
     )]
     TooMuch {
-        /// The algorithm.
+        /// The name of the algorithm.
         name: &'static str,
         /// How many ask or take part.
         n: usize,

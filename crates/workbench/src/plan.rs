@@ -23,7 +23,7 @@ use crate::show::show;
 /// All that decides a run. The same plan gives the same run, byte for byte.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which algorithm.
+    /// The algorithm, as the catalogue has it.
     pub entry: &'static Entry,
     /// Who asks for the lock; a coordinator is added where one is needed.
     pub clients: View,
@@ -76,7 +76,7 @@ pub type Calls = Vec<(ProcessId, Time)>;
 /// A plan that was carried out.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// The plan.
+    /// The plan that was carried out.
     pub plan: Plan,
     /// Everybody who took part.
     pub view: View,

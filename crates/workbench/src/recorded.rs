@@ -33,7 +33,7 @@ pub enum RecordedError {
     /// Something that processes are told, but not like that.
     #[error("line 1: `{name}` of `options` is `{}`; {error}", value.escape_debug())]
     Option {
-        /// What.
+        /// The name of the option.
         name: &'static str,
         /// How it was told.
         value: String,

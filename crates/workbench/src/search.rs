@@ -34,7 +34,7 @@ pub const TICK: Duration = Duration::from_millis(1);
 /// What to search.
 #[derive(Clone, Debug)]
 pub struct SearchPlan {
-    /// The algorithm.
+    /// The algorithm, as the catalogue has it.
     pub entry: &'static Entry,
     /// Who asks, in ring order.
     pub clients: View,
@@ -81,9 +81,9 @@ pub enum SearchError {
     /// The algorithm cannot be searched, or not like that.
     #[error("{}", refused(name, *refusal))]
     Refused {
-        /// Which algorithm.
+        /// The name of the algorithm.
         name: &'static str,
-        /// Why not.
+        /// Why the checker refuses it.
         refusal: Refusal,
     },
     /// Time does not fit into ticks.

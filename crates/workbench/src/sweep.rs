@@ -32,7 +32,7 @@ pub struct Sweep {
     pub thresholds: Vec<u32>,
     /// How many runs for each point.
     pub runs: u32,
-    /// T.
+    /// T: the time from beat to beat.
     pub beat: Time,
     /// How long each run is.
     pub until: Time,
@@ -75,7 +75,7 @@ pub struct Point {
 /// A sweep that makes no sense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SweepError {
-    /// Nobody beats.
+    /// A time of nothing from beat to beat.
     #[error("`beat` must be above 0, e.g. 10ms")]
     NoBeat,
     /// A bound of nothing.

@@ -62,7 +62,7 @@ pub static KINDS: [TableKind; 2] = [
 /// A table that makes no sense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TableError {
-    /// Nobody votes.
+    /// Voting sets were chosen for algorithms that use none.
     #[error("no {0} uses voting sets; leave `voting-sets` out, or choose `kind` mutex")]
     NoVotingSets(&'static str),
 }

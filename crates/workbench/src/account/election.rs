@@ -18,7 +18,7 @@ use crate::unit::{Unit, spread};
 /// What is told of it.
 pub(crate) const ACCOUNT: Account = Account { work, lines, by_process: handled, fields };
 
-/// Who called.
+/// Who called the election, for the first line.
 fn work(done: &Done) -> String {
     let (came, never) = done.calls();
     let ids: Vec<_> = came.iter().map(|(id, _)| id.to_string()).collect();

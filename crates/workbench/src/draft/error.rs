@@ -22,7 +22,7 @@ pub enum DraftError {
     /// That is no value of that setting.
     #[error("{error}")]
     Setting {
-        /// Which.
+        /// The setting's name.
         name: &'static str,
         /// What is wrong with its value.
         error: SettingError,
@@ -36,7 +36,7 @@ pub enum DraftError {
         if *name == "n" || *name == "ids" { "`n` or `ids`".into() } else { format!("`{name}`") }
     )]
     SaidTwice {
-        /// Which setting.
+        /// The setting's name.
         name: &'static str,
     },
     /// Nobody can be seated like that.
@@ -50,7 +50,7 @@ pub enum DraftError {
     TooManyVoters {
         /// Of how many.
         n: usize,
-        /// The most.
+        /// The most processes for which they fit.
         max: u32,
     },
     /// A number that is kept for nobody.
@@ -59,9 +59,9 @@ pub enum DraftError {
     /// A scenario names somebody who takes no part.
     #[error("{what}: there is no process {process}; those that ask are {ids}")]
     Stranger {
-        /// For what.
+        /// The scenario's word, such as `request`.
         what: &'static str,
-        /// Whom.
+        /// The process that it names.
         process: ProcessId,
         /// Who takes part.
         ids: String,
@@ -71,7 +71,7 @@ pub enum DraftError {
     StrangeCaller {
         /// Where that was said.
         said_by: &'static str,
-        /// Who.
+        /// The process that was to call.
         caller: ProcessId,
         /// Who takes part.
         ids: String,
@@ -81,9 +81,9 @@ pub enum DraftError {
     CallerNotBack {
         /// Where that was said.
         said_by: &'static str,
-        /// Who.
+        /// The process that was to call.
         caller: ProcessId,
-        /// When.
+        /// When it was to call.
         at: Time,
     },
     /// Somebody calls an election who is down for good.
@@ -91,13 +91,13 @@ pub enum DraftError {
     DeadCaller {
         /// Where that was said.
         said_by: &'static str,
-        /// Who.
+        /// The process that was to call.
         caller: ProcessId,
     },
     /// A scenario says something that is about another family.
     #[error("{name} {lacks}; leave `{word}` out of the scenario")]
     Family {
-        /// The algorithm.
+        /// The name of the algorithm.
         name: &'static str,
         /// What it is not.
         lacks: &'static str,
@@ -107,7 +107,7 @@ pub enum DraftError {
     /// A scenario sets a clock that there is not.
     #[error("{name} has no logical clock; leave `clock` out of the scenario, or choose lamport")]
     NoClock {
-        /// The algorithm.
+        /// The name of the algorithm.
         name: &'static str,
     },
     /// A scenario says in two ways who asks.

@@ -115,7 +115,7 @@ impl Plan {
         }
     }
 
-    /// The same with `n` processes, evenly chosen; and shorter, if it is long.
+    /// This plan with `n` processes, evenly chosen; and shorter, if it is long.
     fn scaled(&self, n: usize) -> Self {
         let mut plan = self.clone();
         let (members, all) = (self.clients.members(), self.clients.len());
@@ -151,7 +151,7 @@ impl Plan {
     }
 }
 
-/// The same for those who stand in; without what only loses messages.
+/// These faults for the processes that stand in for others; without those that only lose messages.
 fn faults(all: &FaultPlan, stand_in: impl Fn(ProcessId) -> ProcessId) -> FaultPlan {
     let mut faults = all.clone();
     faults.partitions.clear();

@@ -46,9 +46,9 @@ pub enum ParseFaultError {
     /// Of a partition.
     #[error("`{text}`: process {process} is named twice; it can be on one side only")]
     Twice {
-        /// The text.
+        /// The text, as it was given.
         text: String,
-        /// Who.
+        /// The process that is named twice.
         process: ProcessId,
     },
     /// Of a drift.

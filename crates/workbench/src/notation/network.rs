@@ -20,7 +20,7 @@ pub enum ParseNetworkError {
     /// A model with a delay that is no time.
     #[error("network {model}: {source}")]
     Delay {
-        /// Which.
+        /// The name of the model: `sync`, `uniform` or `exponential`.
         model: &'static str,
         /// What was wrong.
         source: ParseTimeError,

@@ -22,7 +22,7 @@ pub struct SearchDraft {
     pub said: Vec<(&'static str, String)>,
     /// How often each asks, or calls.
     pub requests: Option<u8>,
-    /// Who does.
+    /// Who asks or calls; everybody if nothing is said.
     pub askers: Option<Vec<ProcessId>>,
     /// How time passes.
     pub time: Option<TimeModel>,
@@ -53,7 +53,7 @@ pub enum Unfair {
     Timers,
     /// A holder leaves.
     Leaves,
-    /// Time passes.
+    /// Time passes by one tick.
     Ticks,
 }
 
@@ -84,7 +84,7 @@ pub enum SearchDraftError {
     /// Somebody is named twice.
     #[error("process {0} is named twice; `askers` names each once")]
     AskerTwice(ProcessId),
-    /// Nobody dies.
+    /// What the dead sent can be lost, but nobody dies.
     #[error("nobody dies who could lose anything; give `crashes` 1 with `crash-loses`")]
     NobodyLoses,
     /// More come back than die.
@@ -99,7 +99,7 @@ pub enum SearchDraftError {
     /// Nobody sets timers that could be left alone.
     #[error("{0} sets no timers; leave `unfair` timers out")]
     NoTimers(&'static str),
-    /// Nobody leaves.
+    /// Holders need not leave, but nobody holds anything.
     #[error("{0} is no lock, and nobody leaves; leave `unfair` leaves out")]
     NobodyLeaves(&'static str),
     /// Time is not counted.

@@ -27,7 +27,7 @@ pub struct Switch<P> {
     pub usual: fn(&P) -> bool,
 }
 
-/// One value.
+/// A setting with one value: how it is read, shown and found in a plan.
 pub struct One<P, T> {
     pub parse: fn(&str) -> Result<T, SettingError>,
     pub show: fn(&T) -> String,
@@ -36,7 +36,8 @@ pub struct One<P, T> {
     pub usual: fn(&P) -> Option<T>,
 }
 
-/// Some values.
+/// A setting with any number of values: how each is read and shown, and how all are found in a
+/// plan.
 pub struct Many<P, T> {
     pub parse: fn(&str) -> Result<T, SettingError>,
     pub show: fn(&T) -> String,

@@ -17,25 +17,25 @@ use super::NamesSettings;
 /// A text that is no value of its setting.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SettingError {
-    /// No time.
+    /// A text that is no time.
     #[error(transparent)]
     Time(#[from] ParseTimeError),
     /// A time that timers cannot be set to: a quarter of it must still be something.
     #[error("a time of at least 1us is needed here, e.g. 5ms")]
     TimeTooShort,
-    /// No network.
+    /// A text that is no network.
     #[error(transparent)]
     Network(#[from] ParseNetworkError),
-    /// No workload.
+    /// A text that is no workload.
     #[error(transparent)]
     Workload(#[from] ParseWorkloadError),
     /// No construction of voting sets.
     #[error(transparent)]
     Construction(#[from] UnknownConstruction),
-    /// No fault.
+    /// A text that is no fault of the kind that is asked for.
     #[error(transparent)]
     Fault(#[from] ParseFaultError),
-    /// No intervention.
+    /// A text that is no intervention.
     #[error(transparent)]
     Intervention(#[from] ParseInterventionError),
     /// No whole number.
@@ -44,15 +44,15 @@ pub enum SettingError {
     /// A number outside of its range.
     #[error("a number from 1 to {max} is needed here")]
     Count {
-        /// The most.
+        /// The largest number that is accepted.
         max: u64,
     },
     /// No number of processes.
     #[error("a number of processes is from {min} to {max}")]
     Members {
-        /// The fewest.
+        /// The fewest processes that are accepted.
         min: u32,
-        /// The most.
+        /// The most processes that are accepted.
         max: u32,
     },
     /// No id at all.
@@ -93,7 +93,7 @@ pub enum Unfit {
     /// It is about another family.
     #[error("{name} {lacks}; leave `{setting}` out{instead}")]
     Family {
-        /// The algorithm.
+        /// The name of the algorithm.
         name: &'static str,
         /// What was said of it.
         setting: &'static str,
@@ -105,7 +105,7 @@ pub enum Unfit {
     /// It is about the value that leaders keep.
     #[error("the leaders of {name} keep no value; leave `{setting}` out, or choose chubby")]
     NoValue {
-        /// The algorithm.
+        /// The name of the algorithm.
         name: &'static str,
         /// What was said of it.
         setting: &'static str,
@@ -113,7 +113,7 @@ pub enum Unfit {
     /// It is about what has no end of its own.
     #[error("{name} runs until all have entered; leave `{setting}` out, or give `max-time`")]
     HasEnd {
-        /// The algorithm.
+        /// The name of the algorithm.
         name: &'static str,
         /// What was said of it.
         setting: &'static str,
@@ -121,7 +121,7 @@ pub enum Unfit {
     /// It is about voting sets.
     #[error("{name} uses no voting sets; leave `{setting}` out, or choose maekawa")]
     NoVotingSets {
-        /// The algorithm.
+        /// The name of the algorithm.
         name: &'static str,
         /// What was said of it.
         setting: &'static str,
@@ -129,7 +129,7 @@ pub enum Unfit {
     /// It is about a timer that the algorithm does not set.
     #[error("{name} has no use for `{setting}`; it takes {}", takes_or_none(takes))]
     NoTimer {
-        /// The algorithm.
+        /// The name of the algorithm.
         name: &'static str,
         /// What was said of it.
         setting: &'static str,
