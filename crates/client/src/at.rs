@@ -201,7 +201,7 @@ fn endpoint(text: &str) -> Result<String, AtError> {
 }
 
 impl Default for At {
-    /// `local:`
+    /// `local:`, this machine's default directory.
     fn default() -> Self {
         Self::Local { directory: None }
     }

@@ -42,7 +42,7 @@ impl Drop for Driver {
     }
 }
 
-/// [`Client`](crate::Client), blocking.
+/// A [`Client`](crate::Client) for programs without `async`: its calls block the thread.
 #[derive(Clone)]
 pub struct Client {
     inner: crate::Client,
@@ -305,7 +305,8 @@ impl Guard {
         self.runtime.block_on(self.inner.release())
     }
 
-    /// See [`Guard::lost`](crate::Guard::lost).
+    /// Blocks the thread until the lock is lost, and says why; as
+    /// [`Guard::lost`](crate::Guard::lost).
     pub fn wait_lost(&self) -> Loss {
         self.runtime.block_on(self.inner.lost())
     }
@@ -320,7 +321,8 @@ impl Deref for Guard {
 }
 
 impl Guards {
-    /// See [`Guards::lost`](crate::Guards::lost).
+    /// Blocks the thread until one of the locks is lost, and says why; as
+    /// [`Guards::lost`](crate::Guards::lost).
     pub fn wait_lost(&self) -> Loss {
         self.runtime.block_on(self.inner.lost())
     }
@@ -359,7 +361,8 @@ impl Leadership {
         self.runtime.block_on(self.inner.resign())
     }
 
-    /// See [`Leadership::lost`](crate::Leadership::lost).
+    /// Blocks the thread until the leadership is lost, and says why; as
+    /// [`Leadership::lost`](crate::Leadership::lost).
     pub fn wait_lost(&self) -> Loss {
         self.runtime.block_on(self.inner.lost())
     }

@@ -42,7 +42,7 @@ pub enum Error {
     /// A campaign for what is no election, or could have several winners.
     #[error("{0} is campaigned for in a way that could have more than one winner")]
     NoElection(Resource),
-    /// The same lock twice in one call.
+    /// One lock was asked for twice in one call.
     #[error("{0} is asked for twice in one call: it would wait for itself")]
     Twice(Resource),
 

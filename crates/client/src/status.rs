@@ -53,7 +53,7 @@ pub struct Holder {
 pub struct Process {
     /// Its number, as the operating system has it.
     pub pid: u32,
-    /// The name of the program that it runs.
+    /// Its command line.
     pub command: String,
     /// Whether it is stopped (by SIGSTOP, or Ctrl-Z).
     pub is_stopped: bool,

@@ -112,7 +112,7 @@ impl Keys {
         self.ours("value", name)
     }
 
-    /// All values.
+    /// The keys of all values that holders keep.
     pub fn values(&self) -> Range {
         Range::prefix(format!("{}{OURS}value/", self.prefix))
     }

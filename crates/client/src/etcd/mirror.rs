@@ -39,7 +39,7 @@ const KEPT: Duration = Duration::from_secs(5);
 /// What one who waits is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
-    /// It holds.
+    /// It holds the lock.
     Granted,
     /// Its key is gone.
     Gone,

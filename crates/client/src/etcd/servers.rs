@@ -78,7 +78,7 @@ impl Link {
     }
 }
 
-/// An answer.
+/// What a server answered.
 pub struct Answered<T> {
     pub value: T,
     /// Whether the same was sent before, and that went unanswered: it may have been done twice, or
@@ -86,7 +86,7 @@ pub struct Answered<T> {
     pub is_repeated: bool,
 }
 
-/// No answer.
+/// A call that had no answer, or an error for one.
 pub struct Failed {
     pub error: Error,
     /// Whether it was sent: then it may have been done, or may yet be.

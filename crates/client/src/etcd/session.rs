@@ -65,7 +65,7 @@ pub struct Session {
     held: Mutex<BTreeMap<Vec<u8>, Held>>,
 }
 
-/// Something held.
+/// A lock or an office that this session holds.
 #[derive(Clone)]
 struct Held {
     fence: Fence,

@@ -237,7 +237,7 @@ impl LockFile {
 /// What became of a request that arrived.
 #[derive(Debug)]
 pub enum Admission {
-    /// It holds.
+    /// It holds the lock, with this fence.
     Granted(Ticket, Fence),
     /// It is in the queue, and must sleep.
     Waits(Ticket, Obstacle),
@@ -251,7 +251,7 @@ pub enum Admission {
 /// What became of a waiter that looked whether it is its turn.
 #[derive(Debug)]
 pub enum Advance {
-    /// It holds.
+    /// It holds the lock, with this fence.
     Granted(Fence),
     /// It must sleep on.
     Waits(Obstacle),

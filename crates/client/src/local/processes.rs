@@ -74,7 +74,7 @@ pub struct Started {
 }
 
 impl Started {
-    /// This process.
+    /// The process that calls this, and when it was started.
     pub fn own() -> Self {
         let pid = std::process::id();
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();

@@ -38,7 +38,7 @@ use crate::{Error, Mode, Usage};
 /// Somebody with another ticket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Other {
-    /// Its ticket.
+    /// The number by which it came: smaller is earlier.
     pub ticket: u64,
     /// What it asked for, or has.
     pub mode: Mode,
@@ -47,7 +47,7 @@ pub struct Other {
 /// What a request has to do. `T` is what is known of who waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Turn<T> {
-    /// Take it.
+    /// It is its turn: take the lock.
     Now,
     /// Sleep until this one waits no longer, then look again.
     Behind(T),
