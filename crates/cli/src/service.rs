@@ -50,7 +50,7 @@ fn service_refusal(line: &str) -> ExitCode {
 }
 
 impl Refused {
-    /// Says so.
+    /// Says why on standard error; the code to exit with.
     fn exit(&self) -> ExitCode {
         anstream::eprintln!("conclave: {}", self.line);
         ExitCode::from(self.code)

@@ -89,7 +89,7 @@ use terminal::Terminal;
 
 /// How often the lock is looked at, at least.
 const LOSS_CHECK: Duration = Duration::from_millis(200);
-/// The same for a lock with a deadline: the guard shall hear of a later one soon.
+/// How often a lock with a deadline is looked at: the guard shall hear of a later one soon.
 const DEADLINE_CHECK: Duration = Duration::from_millis(50);
 /// How often the group is looked at when only members that are not our children are left.
 const MEMBER_CHECK: Duration = Duration::from_millis(20);
@@ -131,7 +131,8 @@ pub struct Job<'a> {
     /// A descriptor whose copies keep the lock held. It is close-on-exec. None if only this process
     /// can keep it.
     pub lock: Option<BorrowedFd<'a>>,
-    /// The same for the guard; by default [`lock`](Self::lock) itself.
+    /// The descriptor by which the guard keeps the lock held; by default [`lock`](Self::lock)
+    /// itself.
     pub guard_lock: Option<GuardLock<'a>>,
     /// The guard, if it was [started ahead](OnLost::stand_by). Of use only without a descriptor.
     pub standby: Option<Standby>,

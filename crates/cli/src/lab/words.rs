@@ -195,7 +195,7 @@ pub struct SweepArgs {
     /// How much memory it may take
     #[command(flatten)]
     pub memory: MemoryArgs,
-    /// Plot it
+    /// Plot the points as a picture
     #[arg(help_heading = "Output", long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Print JSON, for programs
@@ -206,13 +206,13 @@ pub struct SweepArgs {
 /// How to write a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// A table for people
     Text,
-    /// For documents
+    /// A table for documents
     Markdown,
-    /// For papers
+    /// A table for papers
     Latex,
-    /// For spreadsheets
+    /// A table for spreadsheets
     Csv,
 }
 

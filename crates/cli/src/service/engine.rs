@@ -41,8 +41,8 @@ pub fn open(args: &EngineArgs) -> Result<Arc<dyn Engine>, Refused> {
     open_for(args, None)
 }
 
-/// The same for who wants to hold something: with how long a lock outlives the last sign of life
-/// of its holder, if that was said.
+/// The engine to use, for a command that wants to hold something. `ttl` is how long a lock outlives
+/// the last sign of life of its holder, if that was said.
 ///
 /// # Errors
 /// As [`open`].

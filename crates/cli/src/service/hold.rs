@@ -41,7 +41,7 @@ const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
 /// How long servers may take to end our session before we end without their word.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// `conclave lock`
+/// Carries out `conclave lock`; the code to exit with.
 pub fn lock(args: &LockArgs) -> ExitCode {
     let done = prepare(&args.hold).and_then(|mut ready| {
         let request = args.request(&ready.label).map_err(Stop::engine)?;
@@ -50,7 +50,7 @@ pub fn lock(args: &LockArgs) -> ExitCode {
     finish(done, &args.hold)
 }
 
-/// `conclave elect`
+/// Carries out `conclave elect`; the code to exit with.
 pub fn elect(args: &ElectArgs) -> ExitCode {
     let done = prepare(&args.hold).and_then(|mut ready| {
         let request = Request::election(args.hold.name.as_str(), args.value.as_bytes());
@@ -272,7 +272,7 @@ impl Ready<'_> {
         wait(&self.runtime, &mut self.signals, answer)?.map_err(Stop::engine)
     }
 
-    /// The same, where the answer is not needed.
+    /// How the lock stands, if it can be told; whoever asks can do without.
     fn glance(&mut self, resource: &Resource) -> Result<Option<Status>, Stop> {
         match self.inspect(resource) {
             Ok(status) => Ok(Some(status)),

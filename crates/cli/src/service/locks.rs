@@ -14,7 +14,7 @@ use crate::exit;
 use crate::service::engine;
 use crate::service::words::LocksArgs;
 
-/// Lists them.
+/// Carries out `conclave locks`: lists who holds and who waits.
 pub fn execute(args: &LocksArgs) -> std::io::Result<ExitCode> {
     let engine = match engine::open(&args.engine) {
         Ok(engine) => engine,

@@ -29,11 +29,11 @@ pub struct Run {
 /// What to do now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Run.
+    /// Run it: nobody has in this period.
     Due,
     /// Run, although the record is from the future: a clock was wrong by more than a period.
     DueDespiteClock(Run),
-    /// Somebody did.
+    /// Do not run it: somebody has in this period.
     AlreadyRun(Run),
 }
 
@@ -78,7 +78,7 @@ impl std::fmt::Display for Run {
     }
 }
 
-/// Since 1970.
+/// That moment in milliseconds since 1970.
 pub fn milliseconds(moment: SystemTime) -> u64 {
     let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

@@ -119,8 +119,8 @@ pub struct EngineArgs {
     // Not parsed here: what is wrong with it would be printed with all of it, a password too.
     #[arg(long, value_name = "URL", conflicts_with = "dir")]
     pub at: Option<String>,
-    /// The same as --at local:DIR [default: $CONCLAVE_DIR, or conclave below $XDG_STATE_HOME or
-    /// ~/.local/state]
+    /// A directory on this machine, as by --at local:DIR [default: $CONCLAVE_DIR, or conclave below
+    /// $XDG_STATE_HOME or ~/.local/state]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Accept a directory on a network file system, whose locks may not hold
@@ -274,7 +274,7 @@ pub struct OnceArgs {
 /// `conclave observe`
 #[derive(Debug, Args)]
 pub struct ObserveArgs {
-    /// The election
+    /// The name of the election
     #[arg(value_parser = name)]
     pub name: Name,
     /// Say how it is now, and end: with 0 if somebody leads, with 1 if nobody does
@@ -308,7 +308,7 @@ pub struct LocksArgs {
 /// `conclave unlock`
 #[derive(Debug, Args)]
 pub struct UnlockArgs {
-    /// The lock
+    /// The name of the lock
     #[arg(value_parser = name)]
     pub name: Name,
     /// Yes, take it away
@@ -340,7 +340,7 @@ pub enum FenceCommand {
 /// `conclave fence check`
 #[derive(Debug, Args)]
 pub struct FenceCheckArgs {
-    /// The lock
+    /// The name of the lock
     #[arg(value_parser = name)]
     pub name: Name,
     /// The number, as in $CONCLAVE_FENCE

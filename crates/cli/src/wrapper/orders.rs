@@ -12,7 +12,7 @@ use nix::unistd::{Pid, read};
 
 use super::group::Group;
 
-/// One line.
+/// One line of what a wrapper tells its guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// This is the group to end when the wrapper dies, or the deadline comes near.

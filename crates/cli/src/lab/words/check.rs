@@ -130,7 +130,7 @@ pub enum Unfair {
     Timers,
     /// A holder leaves
     Leaves,
-    /// Time passes
+    /// Time passes by one tick
     Ticks,
 }
 

@@ -14,9 +14,9 @@ pub enum Source {
     /// The command line.
     #[default]
     Options,
-    /// The variables.
+    /// The environment's variables.
     Environment,
-    /// A `conclave.toml`.
+    /// The `conclave.toml` at that path.
     File(PathBuf),
 }
 

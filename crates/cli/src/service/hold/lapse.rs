@@ -11,7 +11,8 @@ use crate::wrapper::LockWatch;
 /// What `--kill-after` is by default for a lock that is held until it is let go.
 const DEFAULT_KILL_AFTER: Duration = Duration::from_secs(10);
 
-/// The same for one with a deadline, unless that is more than half of its time to live.
+/// What it is by default for a lock with a deadline, unless that is more than half of its time to
+/// live.
 const DEFAULT_KILL_AFTER_WITH_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Says what is wrong with `--ttl` and `--kill-after` before anybody waits for a lock.
