@@ -50,7 +50,7 @@ pub enum At {
 #[non_exhaustive]
 pub enum AtError {
     /// It does not begin with the name of an engine.
-    #[error("where locks live begins with an engine: {ENGINES}")]
+    #[error("it names no engine; say {ENGINES}")]
     NoEngine,
     /// It begins with a name that no engine has.
     #[error("there is no engine {0}; say {ENGINES}")]
@@ -74,7 +74,7 @@ pub enum AtError {
     #[error("{0:?} is no port; say a number from 1 to 65535")]
     BadPort(String),
     /// There is a `?` or a `#`.
-    #[error("? and # have no meaning in where locks live; settings are options of their own")]
+    #[error("? and # have no meaning in such a URL; settings are options of their own")]
     Query,
     /// A prefix with control characters would make keys that nobody can read or type.
     #[error("a prefix has no control characters")]
@@ -86,7 +86,9 @@ pub enum AtError {
     #[error("the name of the directory {0:?} is not UTF-8")]
     NotText(String),
     /// The shell has not replaced it, and nobody else will.
-    #[error("~ is not replaced there; say local:$HOME/..., or local:./~ if that is its name")]
+    #[error(
+        "~ is not expanded here; say local:$HOME/..., or local:./~ for a directory of that name"
+    )]
     Tilde,
     /// A machine is named, but `local:` is always this one.
     #[error("local: is this machine and takes no host; say local:/some/directory")]

@@ -40,7 +40,7 @@ pub enum Error {
     #[error("a semaphore has at least one slot")]
     NoSlots,
     /// A campaign for what is no election, or could have several winners.
-    #[error("{0} is campaigned for in a way that could have more than one winner")]
+    #[error("{0} is no election, or could have more than one winner")]
     NoElection(Resource),
     /// One lock was asked for twice in one call.
     #[error("{0} is asked for twice in one call: it would wait for itself")]

@@ -88,8 +88,8 @@ pub enum SearchError {
     },
     /// Time does not fit into ticks.
     #[error(
-        "{name} sets a timer to no whole number of ticks of 1 ms, or to more than {}; a search \
-         counts whole ones (with sync:2, D is 2 ms, and 1.5 D is 3 ms)",
+        "{name} sets a timer that is not a whole number of ticks of 1 ms, or is more than {} of \
+         them; a search counts whole ticks (with sync:2, D is 2 ms, and 1.5 D is 3 ms)",
         u16::MAX
     )]
     Inexact {
@@ -108,9 +108,7 @@ impl NamesSettings for SearchError {
 fn refused(name: &str, why: Refusal) -> String {
     match why {
         Refusal::ReadsClock => {
-            format!(
-                "{name} keeps readings of its clock, and a search has none; simulate it instead"
-            )
+            format!("{name} reads its clock, and a search has no clocks; simulate it instead")
         }
         Refusal::Asymmetry(Asymmetry::Names) => format!(
             "{name} goes by ids or seats: its processes are not interchangeable; leave \

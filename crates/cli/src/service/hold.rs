@@ -186,8 +186,8 @@ impl Ready<'_> {
                 Decision::DueDespiteClock(run) => {
                     let name = &self.args.name;
                     anstream::eprintln!(
-                        "conclave: {name}: the last run is said to be from the future ({run}); \
-                         a clock was wrong, running again"
+                        "conclave: {name}: the last run is recorded as in the future ({run}); a \
+                         clock was wrong, so it is run again"
                     );
                 }
             }
@@ -256,7 +256,7 @@ impl Ready<'_> {
             Ok(Err(error @ Error::Lost { .. })) => return Err(Stop::Engine(error)),
             Ok(Err(error)) => anstream::eprintln!("conclave: {error}"),
             Err(_) => anstream::eprintln!(
-                "conclave: {resource}: no answer as it was let go; it lapses by itself"
+                "conclave: {resource}: the servers did not answer the release; it lapses by itself"
             ),
         }
         Ok(())
@@ -289,7 +289,9 @@ impl Ready<'_> {
         let status = if under { self.glance(wanted)? } else { None };
         let holder = status.and_then(|it| it.holders.into_iter().find(|it| it.fence == fence));
         if holder.is_some_and(|it| it.mode == Mode::Exclusive) && !self.args.nonblock {
-            anstream::eprintln!("conclave: this runs under {wanted} already: it waits for itself");
+            anstream::eprintln!(
+                "conclave: this runs under {wanted} already, so it waits for itself"
+            );
         }
         Ok(())
     }

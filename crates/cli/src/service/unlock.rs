@@ -14,8 +14,8 @@ use crate::service::words::UnlockArgs;
 pub fn execute(args: &UnlockArgs) -> ExitCode {
     if !args.force {
         return service_refusal(
-            "a lock is freed by its holder, and when that is dead; \
-             to take it away from a living one, say --force",
+            "a lock is free when its holder lets go or dies; \
+             to take it away from one that lives, say --force",
         );
     }
     let engine = match engine::open(&args.engine) {
@@ -92,7 +92,10 @@ fn nobody(resource: &Resource, target: &Target) -> String {
         _ => format!("nobody holds {resource}"),
     };
     let is_lock = resource.kind == conclave_client::Kind::Lock;
-    format!("{who}{}", if is_lock { " (an election is meant by --election)" } else { "" })
+    format!(
+        "{who}{}",
+        if is_lock { " (for the election of that name, say --election)" } else { "" }
+    )
 }
 
 /// Whoever is first in the queue of what nobody holds, if it is stopped: it takes nothing, and

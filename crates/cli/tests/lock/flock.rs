@@ -80,7 +80,7 @@ fn its_options_are_known_or_answered() {
     for (option, hint) in [
         ("-u", "there is no -u: a lock is let go when its command ends"),
         ("--unlock", "`conclave unlock --force NAME`"),
-        ("-F", "there is no -F: who holds the lock has to watch over the command"),
+        ("-F", "there is no -F: conclave has to stay and watch over the command"),
         ("--no-fork", "there is no -F"),
     ] {
         let output = world.run(&["lock", option, "x", "true"]);

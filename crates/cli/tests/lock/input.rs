@@ -220,7 +220,7 @@ fn who_waits_for_itself_is_told() {
     let inner = format!("{} lock -w 0.1 x true", env!("CARGO_BIN_EXE_conclave"));
     let output = world.run(&["lock", "x", "-c", &inner]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("it waits for itself"), "{}", said(&output));
+    assert!(said(&output).contains("so it waits for itself"), "{}", said(&output));
 }
 
 #[test]

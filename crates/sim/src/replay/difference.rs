@@ -11,13 +11,13 @@ use conclave_observe::{Part, What};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The processes read their clocks, and the times of the trace are none that clocks showed.
-    #[error("its processes read their clocks, and a search has none to show them")]
+    #[error("its processes read their clocks, and a trace does not say what those showed")]
     NoClock,
     /// It is a trace of others.
-    #[error("the trace has other members")]
+    #[error("the trace has other members than this run")]
     Members,
     /// A process starts in another state.
-    #[error("line 1: process {0} starts otherwise, with the state {1}")]
+    #[error("line 1: process {0} starts in another state: {1}")]
     StartsOtherwise(ProcessId, String),
     /// A process does something else.
     #[error("line {line}: {difference}")]

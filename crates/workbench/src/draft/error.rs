@@ -46,7 +46,10 @@ pub enum DraftError {
     #[error(transparent)]
     Faults(#[from] FaultError),
     /// Their voting sets do not fit into memory.
-    #[error("majorities of {n} processes do not fit; choose at most {max}, or grid")]
+    #[error(
+        "majorities of {n} processes do not fit into memory; choose at most {max}, or \
+         `voting-sets` grid"
+    )]
     TooManyVoters {
         /// Of how many.
         n: usize,
@@ -162,6 +165,7 @@ impl NamesSettings for DraftError {
             Self::StrangeCaller { .. } | Self::CallerNotBack { .. } | Self::DeadCaller { .. } => {
                 Vec::from(["initiators"])
             }
+            Self::TooManyVoters { .. } => Vec::from(["voting-sets"]),
             _ => Vec::new(),
         }
     }

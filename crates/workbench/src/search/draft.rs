@@ -85,7 +85,7 @@ pub enum SearchDraftError {
     #[error("process {0} is named twice; `askers` names each once")]
     AskerTwice(ProcessId),
     /// What the dead sent can be lost, but nobody dies.
-    #[error("nobody dies who could lose anything; give `crashes` 1 with `crash-loses`")]
+    #[error("`crash-loses` needs somebody who dies; give `crashes` 1 with it")]
     NobodyLoses,
     /// More come back than die.
     #[error("only the dead can come back; give as many `crashes` as `returns`")]
@@ -94,13 +94,13 @@ pub enum SearchDraftError {
     #[error("{0} has no terms; leave `terms` out, or choose chubby or zookeeper")]
     NoTerms(&'static str),
     /// States could not be told apart.
-    #[error("a search can tell {STATES_MAX} states apart; give `max-states` up to that")]
+    #[error("a search can tell at most {STATES_MAX} states apart; give `max-states` up to that")]
     TooManyStates,
     /// Nobody sets timers that could be left alone.
     #[error("{0} sets no timers; leave `unfair` timers out")]
     NoTimers(&'static str),
     /// Holders need not leave, but nobody holds anything.
-    #[error("{0} is no lock, and nobody leaves; leave `unfair` leaves out")]
+    #[error("{0} is not a lock, so nobody leaves; leave `unfair` leaves out")]
     NobodyLeaves(&'static str),
     /// Time is not counted.
     #[error("there are no ticks in async; leave `unfair` ticks out, or choose `time` sync:1")]
@@ -120,9 +120,8 @@ impl NamesSettings for SearchDraftError {
             Self::NoTimers(_) | Self::NobodyLeaves(_) | Self::NoTicks => {
                 Vec::from(["unfair", "time"])
             }
-            Self::Setting(_) | Self::Seating(_) | Self::DuplicateId(_) | Self::Voters(_) => {
-                Vec::new()
-            }
+            Self::Voters(error) => error.settings(),
+            Self::Setting(_) | Self::Seating(_) | Self::DuplicateId(_) => Vec::new(),
         }
     }
 }

@@ -77,13 +77,13 @@ pub enum SettingError {
     #[error("`{}` is not a kind that is measured; choose mutex or election", .0.escape_debug())]
     Kind(String),
     /// A value of what has none.
-    #[error("it is there or not, and has no value")]
+    #[error("it takes no value")]
     Switch,
     /// Two probabilities of what has one.
     #[error("`duplicate` has one probability; messages can be named beside it")]
     TwoChances,
     /// Two values of what has one.
-    #[error("it has one value")]
+    #[error("it takes one value only")]
     Twice,
 }
 

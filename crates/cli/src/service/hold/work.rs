@@ -27,7 +27,7 @@ impl Work {
         }
         if args.no_fork {
             return Err(Stop::usage(
-                "there is no -F: who holds the lock has to watch over the command, and outlives it",
+                "there is no -F: conclave has to stay and watch over the command and its lock",
             ));
         }
         let shell = |text: &OsString| Ok(Self::Run(vec![user_shell(), "-c".into(), text.clone()]));
@@ -42,7 +42,7 @@ impl Work {
                 "with --hold there is no command to run, and other options go before the name",
             )),
             [] => Err(Stop::usage(
-                "there is nothing to run; say what after the name: NAME -- COMMAND, or only --hold",
+                "there is nothing to run; say NAME -- COMMAND, or NAME --hold to hold it without one",
             )),
             [first, text] if first == "-c" => shell(text),
             [first, ..] if first == "-c" => {
