@@ -16,12 +16,12 @@ pub enum Effect<P: Protocol> {
     Send {
         /// Who is to receive it; a stranger to the view receives nothing.
         to: ProcessId,
-        /// What it says.
+        /// The message to send.
         message: P::Message,
         /// Whether it is one more copy of the multicast that the preceding send began.
         continues: bool,
     },
-    /// Tell the application.
+    /// Tell the application something.
     Notify(NoticeOf<P>),
     /// Let a timer run out once; setting it again replaces it.
     SetTimer {
@@ -156,7 +156,7 @@ impl<P: Protocol> Effects<P> {
         self.list.extend(copies);
     }
 
-    /// Tells the application.
+    /// Tells the application that notice, when the step is over.
     #[inline]
     pub fn notify(&mut self, notice: NoticeOf<P>) {
         self.list.push_back(Effect::Notify(notice));

@@ -31,16 +31,16 @@ pub enum Command {
 pub enum Notice {
     /// An election is under way, and you take part: until you are told who was elected.
     Electing,
-    /// That one leads.
+    /// That process leads, as far as this one knows.
     Elected {
-        /// Who; perhaps you.
+        /// Who leads; perhaps this process itself.
         leader: ProcessId,
-        /// In which election.
+        /// The term in which it was elected; 0 where there are none.
         term: Term,
     },
     /// Nobody leads, as far as this process knows; least of all this process itself.
     Vacant,
-    /// What was read.
+    /// The value that was asked for.
     Read {
         /// The version that was read.
         version: Version,
@@ -49,7 +49,7 @@ pub enum Notice {
     },
     /// What was written is safe.
     Wrote {
-        /// As which state.
+        /// The version that the written value got.
         version: Version,
     },
     /// This process does not lead, or no longer: what was asked of it was not done, or nobody
@@ -92,7 +92,7 @@ impl Term {
     /// Of algorithms that number nothing.
     pub const NONE: Self = Self(0);
 
-    /// The next one.
+    /// The term that follows this one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)

@@ -35,7 +35,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All of them.
+    /// All phases, in the order in which they are listed to people.
     pub const ALL: [Self; 7] = [
         Self::Enter,
         Self::Leave,

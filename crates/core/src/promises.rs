@@ -13,7 +13,7 @@ impl Promises {
         Self(1 << number)
     }
 
-    /// These and those.
+    /// These promises, and `more`.
     #[must_use]
     pub const fn and(self, more: Self) -> Self {
         Self(self.0 | more.0)

@@ -143,7 +143,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 /// What a process is told at its start: where it sits, with whom, and what is known already.
 #[derive(Debug)]
 pub struct Start<'a, P: Protocol> {
-    /// Who it is.
+    /// The id of the process that starts.
     pub me: ProcessId,
     /// Who takes part; `me` is among them.
     pub view: &'a View,
