@@ -15,7 +15,7 @@ pub struct Bounds {
     pub sync: Option<u16>,
     /// From beat to beat, in ticks, where there are beats.
     pub beat: Option<u16>,
-    /// How many die.
+    /// How many processes may die.
     pub crashes: u8,
     /// Whether what the dead had sent can be lost with them.
     pub is_lossy: bool,

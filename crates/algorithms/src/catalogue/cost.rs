@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// An expected cost.
+/// What one measure of an algorithm is expected to cost, and what a run must show of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// The quantity that the formula is about.
@@ -20,7 +20,7 @@ pub struct Cost {
 pub enum Claim {
     /// A run must show exactly this.
     Exact,
-    /// This or less.
+    /// A run must show this or less.
     AtMost,
     /// Nothing: it is what the literature quotes, to be looked at beside what is measured.
     Quoted,
@@ -35,7 +35,7 @@ pub struct Size {
     pub k: f64,
 }
 
-/// What is measured.
+/// What can be measured of an algorithm, in messages or delays.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Measure {
     /// Messages to enter, of a lone entry.
@@ -174,7 +174,7 @@ impl Cost {
 /// What lecture notes say of a cost, and why it differs from what is measured, if it does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Remark {
-    /// Who says so.
+    /// The lecture notes that say so.
     pub document: Document,
     /// The quantity that the notes speak of.
     pub measure: Measure,
@@ -218,7 +218,7 @@ impl Document {
         }
     }
 
-    /// All of them.
+    /// All four, in the order of their letters.
     pub const ALL: [Self; 4] =
         [Self::Coordination, Self::MutexAndElection, Self::Slides, Self::WeekOne];
 }

@@ -26,7 +26,7 @@ pub struct Entry {
     pub family: &'static str,
     /// What it keeps, as long as it gets what it needs.
     pub promises: Promises,
-    /// What it needs.
+    /// What the system must offer for it to work.
     pub needs: Needs,
     /// What it can be told beside who takes part.
     pub settings: &'static [Setting],
@@ -128,7 +128,7 @@ pub struct Seating<'a> {
 /// A seating that is not possible.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SeatingError {
-    /// No such algorithm.
+    /// There is no algorithm of that name.
     #[error("there is no algorithm `{0}`; {instead}", instead = instead_of(.0))]
     UnknownAlgorithm(String),
     /// A name used twice.
@@ -191,7 +191,7 @@ impl Seating<'_> {
         self.view.members().iter().map(role).collect()
     }
 
-    /// The voting sets.
+    /// Voting sets for these members, constructed and checked.
     pub fn voting_sets(&self) -> Result<VotingSets, SeatingError> {
         Ok(VotingSets::build(self.construction, self.view)?)
     }

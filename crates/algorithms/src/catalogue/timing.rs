@@ -46,7 +46,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// All of them.
+    /// All settings, in the order in which they are listed to people.
     pub const ALL: [Self; 8] = [
         Self::Bound,
         Self::Answer,

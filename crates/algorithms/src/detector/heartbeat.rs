@@ -48,7 +48,7 @@ pub enum Message {
 /// What it waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Timer {
-    /// To beat again.
+    /// It is time to beat again.
     Beat,
     /// To suspect that one, unless it is heard of before.
     Silence(ProcessId),

@@ -52,7 +52,7 @@ pub enum Message {
 /// What it waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Timer {
-    /// To beat again.
+    /// It is time to beat again.
     Beat,
     /// To suspect that one, unless it is heard of before: then phi crosses the threshold.
     Silence(ProcessId),

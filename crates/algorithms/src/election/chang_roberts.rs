@@ -59,7 +59,7 @@ pub enum Message {
         /// The largest so far.
         id: ProcessId,
     },
-    /// That one is.
+    /// That one is the largest, and elected.
     Elected {
         /// Who began this.
         initiator: ProcessId,
@@ -76,7 +76,7 @@ pub enum Variant {
     Plain,
     /// By those who have seen a larger initiator.
     Suppress,
-    /// Not at all.
+    /// Not at all: every initiator's message goes all the way round.
     Naive,
 }
 
@@ -104,7 +104,7 @@ enum Role {
     },
 }
 
-/// The plain algorithm.
+/// The catalogue's entry of the plain algorithm.
 pub const PLAIN: Entry = Entry {
     name: "chang-roberts",
     title: "Chang-Roberts 1979",

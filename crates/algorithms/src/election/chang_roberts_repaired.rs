@@ -167,7 +167,7 @@ impl Protocol for Repaired {
     type Config = ();
     type Message = Message;
     type Timer = ();
-    /// Its own row.
+    /// Its own row of the roll: how often it died or came back.
     type Stored = u32;
     type Word = detector::Notice;
 

@@ -50,7 +50,7 @@ use crate::catalogue::{Bounds, Cost, CrashExample, Entry, Measure, Needs, Places
 pub enum Message {
     /// Is anybody larger?
     Probe {
-        /// Than this one.
+        /// The id of the process that asks.
         id: ProcessId,
         /// In which direction it goes.
         way: Way,

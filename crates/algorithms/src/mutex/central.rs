@@ -110,7 +110,7 @@ enum State {
     Held,
 }
 
-/// The plain algorithm.
+/// The catalogue's entry of the plain algorithm.
 pub const PLAIN: Entry = Entry {
     name: "central",
     title: "Central server",

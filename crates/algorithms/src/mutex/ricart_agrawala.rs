@@ -66,7 +66,7 @@ pub enum Message {
 pub enum Answers {
     /// Not at all, as in the paper.
     Replies,
-    /// By saying so.
+    /// By saying that the reply comes later.
     RepliesAndDeferrals,
 }
 
@@ -101,7 +101,7 @@ enum Role {
     Held,
 }
 
-/// The plain algorithm.
+/// The catalogue's entry of the plain algorithm.
 pub const PLAIN: Entry = Entry {
     name: "ricart-agrawala",
     title: "Ricart-Agrawala 1981",

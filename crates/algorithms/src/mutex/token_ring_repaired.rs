@@ -86,7 +86,7 @@ pub enum Message {
     },
     /// This is the ring now.
     Install {
-        /// Of which census.
+        /// The epoch of the census that it answers.
         epoch: Epoch,
         /// Its members, the initiator first.
         members: Vec<ProcessId>,
