@@ -58,9 +58,9 @@ impl Fairness {
 /// What a check found.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// In one word.
+    /// What the search says, in one word.
     pub verdict: Conclusion,
-    /// What it took.
+    /// How many states there were, and what they took.
     pub progress: SearchProgress,
     /// How many steps lie between the states, where all of them were kept.
     pub steps: Option<u64>,

@@ -25,7 +25,7 @@ use crate::{BoxedWorker, FlawCode, Model, Step, Successors};
 pub struct Search {
     /// On how many threads; without the feature `threads` there is one.
     pub threads: usize,
-    /// What to keep.
+    /// What to keep of each state.
     pub keep: Keep,
     /// How many states and how much memory it may take.
     pub budget: Budget,
@@ -40,11 +40,11 @@ pub struct Budget {
     pub bytes: u64,
 }
 
-/// What was found.
+/// What a search found.
 pub struct Explored {
-    /// How it ended.
+    /// How the search ended.
     pub outcome: SearchEnd,
-    /// What it took.
+    /// How many states there were, and what they took.
     pub progress: SearchProgress,
     /// How often what a proof rests on was seen, by the model's own numbers.
     pub premises: Vec<u64>,

@@ -11,13 +11,13 @@ pub trait Users<F: Family>: Sync {
     /// What one application remembers.
     type State: Clone + Eq + Hash + Debug + Send + Sync;
 
-    /// How it begins.
+    /// The state of an application when the system begins.
     fn first(&self, seat: Seat) -> Self::State;
 
     /// What it can ask for now, if anything.
     fn asks(&self, state: &Self::State) -> Option<Ask<F::Command>>;
 
-    /// It has asked.
+    /// Takes in that the application has asked for it.
     fn asked(&self, state: &mut Self::State);
 
     /// It is told something.
@@ -53,7 +53,7 @@ pub struct Ask<C> {
 pub struct Enters {
     /// The seats of those who ask.
     pub clients: Vec<Seat>,
-    /// How often each.
+    /// How often each of them asks.
     pub requests: u8,
     /// Who is in from the start.
     pub holder: Option<Seat>,
@@ -122,7 +122,7 @@ impl Users<mutex::Locks> for Enters {
 pub struct Calls {
     /// The seats of those who call.
     pub callers: Vec<Seat>,
-    /// How often each.
+    /// How often each of them calls.
     pub calls: u8,
 }
 

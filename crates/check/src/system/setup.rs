@@ -82,7 +82,7 @@ pub enum TimeModel {
 /// How many faults of each kind can happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Faults {
-    /// Processes that die.
+    /// How many processes may die.
     pub crashes: u8,
     /// Dead ones that come back.
     pub returns: u8,

@@ -18,7 +18,7 @@ use crate::{Fingerprint, Lasso, Model, Step, Successors, Worker};
 /// What happened on a way, and where its loop begins if it has one.
 #[derive(Clone, Debug)]
 pub struct Told {
-    /// Event by event.
+    /// What happened, event by event.
     pub records: Vec<Record>,
     /// The first record of the loop.
     pub repeats_from: Option<u64>,
