@@ -76,7 +76,7 @@ pub struct Tick {
 pub struct Lifeline {
     /// The process whose line it is, by seat.
     pub seat: Seat,
-    /// How far down.
+    /// How far down it is drawn.
     pub y: Px,
     /// Its pieces: none while the process is down.
     pub strokes: Vec<Stroke>,
@@ -96,7 +96,7 @@ pub struct Stroke {
 /// What a process does for a while, as far as its application knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BarKind {
-    /// What that is.
+    /// What it does, such as waiting or holding.
     pub sort: &'static BarSort,
     /// Of which lock, where there are several.
     pub lock: LockName,
@@ -131,7 +131,7 @@ impl BarKind {
 pub struct Bar {
     /// The process on whose lifeline it lies, by seat.
     pub seat: Seat,
-    /// Of which kind.
+    /// What the process does meanwhile.
     pub kind: BarKind,
     /// Since when, in the trace.
     pub from: Time,
@@ -158,7 +158,7 @@ pub enum Fate {
         /// When it arrived.
         at: Time,
     },
-    /// It did not.
+    /// It did not arrive.
     Lost {
         /// What lost it.
         cause: LossCause,
@@ -172,7 +172,7 @@ pub enum Fate {
 pub struct Arrow {
     /// The message's number in the trace.
     pub message: MessageId,
-    /// Of which kind.
+    /// Which of the trace's kinds of messages it is.
     pub kind: KindIndex,
     /// Its sender, by seat.
     pub from: Seat,
@@ -226,7 +226,7 @@ pub enum MarkKind {
     Said {
         /// What is asked for or told.
         said: Said,
-        /// How that looks.
+        /// How such a mark looks.
         sort: &'static MarkSort,
     },
 }
