@@ -36,7 +36,7 @@ pub enum What {
         message: MessageId,
         /// The receiver, by seat.
         to: Seat,
-        /// Of which kind.
+        /// Which of the protocol's kinds of messages it is.
         kind: KindIndex,
         /// Whether it is but one more copy of a multicast.
         copy: bool,
@@ -47,7 +47,7 @@ pub enum What {
         message: MessageId,
         /// The sender, by seat.
         from: Seat,
-        /// Of which kind.
+        /// Which of the protocol's kinds of messages it is.
         kind: KindIndex,
     },
     /// A message that it sent will not arrive.
@@ -143,7 +143,7 @@ impl MessageId {
         Self((from.0 as u64) << Self::COUNT_BITS | count & Self::COUNT_MAX)
     }
 
-    /// Who sent it.
+    /// The seat of the process that sent it.
     #[allow(clippy::cast_possible_truncation, reason = "what is left is the seat")]
     pub const fn from(self) -> Seat {
         Seat((self.0 >> Self::COUNT_BITS) as u32)

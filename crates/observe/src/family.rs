@@ -131,7 +131,7 @@ pub trait Panel: Debug {
     /// How many wait for something.
     fn waiting(&self) -> usize;
 
-    /// Who they are.
+    /// The seats of those who wait.
     fn waiting_seats(&self) -> Vec<Seat>;
 
     /// Whether somebody has what others wait for, and so has all the time it wants.

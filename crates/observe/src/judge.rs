@@ -222,7 +222,7 @@ impl Judge {
         self.panel.served()
     }
 
-    /// Closes the book.
+    /// Says what is to be said of the run, now that it has ended so.
     pub fn finish(mut self, ending: Ending) -> Report {
         self.panel.on_end(self.now);
         let someone_waits = self.waiting() > 0;
@@ -264,7 +264,7 @@ impl Report {
         self.panel.waiting()
     }
 
-    /// Who they are.
+    /// The seats of those who wait.
     pub fn waiting_seats(&self) -> Vec<Seat> {
         self.panel.waiting_seats()
     }

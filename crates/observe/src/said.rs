@@ -265,7 +265,7 @@ impl BarChange {
 }
 
 impl Said {
-    /// The word alone.
+    /// That word, about nobody and without numbers.
     pub const fn new(word: &'static Word) -> Self {
         Self { word, lock: LockName(0), whom: None, numbers: [0; 2] }
     }

@@ -17,13 +17,13 @@ use crate::{Brief, Ending, Event, Judge, JudgeOrdering, MessageId, Part, Time, V
 /// A recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {
-    /// What was run.
+    /// What was run: the first line of the file.
     pub header: Header,
     /// What happened, in the order in which it happened; times never fall.
     pub records: Vec<Record>,
 }
 
-/// What was run.
+/// What was run: algorithm, members, network, seed and what processes were told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Header {
     /// The algorithm's name in the catalogue.
@@ -107,7 +107,7 @@ pub struct PendingTimer {
 }
 
 impl Trace {
-    /// Who sits there.
+    /// The id of the process at that seat.
     pub fn id(&self, seat: Seat) -> ProcessId {
         self.header.members[seat.index()]
     }

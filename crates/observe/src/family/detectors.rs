@@ -112,7 +112,7 @@ pub const WRONG_SUSPICION: Breach = Breach {
     needs_time: false,
 };
 
-/// All of it.
+/// The vocabulary of failure detectors.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     family: Detectors::NAME,
     words: &[&SUSPECTED, &TRUSTED],

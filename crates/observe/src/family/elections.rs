@@ -42,7 +42,7 @@ pub enum Seen {
     Reading,
     /// It told the value.
     Read {
-        /// Of which state.
+        /// The version of the value that it told.
         version: Version,
         /// The value that it told.
         value: u64,
@@ -54,7 +54,7 @@ pub enum Seen {
     },
     /// It said that the value is safe.
     Wrote {
-        /// As which state.
+        /// The version that the value got.
         version: Version,
     },
     /// It would not, or could not, do what was asked.
@@ -290,7 +290,7 @@ pub const TWO_LEADERS: Breach = Breach {
     needs_time: true,
 };
 
-/// All of it.
+/// The vocabulary of elections.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     family: Elections::NAME,
     words: &[&CALLED, &ELECTING, &ELECTED, &VACANT, &READING, &READ, &WRITING, &WROTE, &REFUSED],

@@ -25,7 +25,7 @@ pub enum Seen {
     Requested,
     /// It entered the critical section.
     Entered {
-        /// With this number.
+        /// The fence of this entry.
         fence: Fence,
     },
     /// Its application asked to leave.
@@ -107,7 +107,7 @@ static HOLDING: BarSort = BarSort {
     exclusion: Exclusion::Always,
 };
 
-/// Two are in.
+/// What is wrong when two are in at once.
 pub const TWO_HOLDERS: Breach = Breach {
     code: 0,
     promise: "at most one is in",
@@ -125,7 +125,7 @@ pub const FENCE_FELL: Breach = Breach {
     needs_time: false,
 };
 
-/// All of it.
+/// The vocabulary of locks.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     family: Locks::NAME,
     words: &[&REQUESTED, &ENTERED, &LEAVING, &LEFT],
