@@ -114,7 +114,7 @@ pub enum FaultError {
         fault: String,
         /// The process that it names.
         process: ProcessId,
-        /// Who there is.
+        /// Who takes part, in words.
         members: String,
     },
     /// A return of somebody who is not away.
@@ -207,7 +207,7 @@ impl FaultError {
 }
 
 impl FaultPlan {
-    /// Nothing goes wrong.
+    /// A plan in which nothing goes wrong.
     pub const NONE: Self = Self {
         dead: Vec::new(),
         crashes: Vec::new(),

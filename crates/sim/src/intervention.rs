@@ -24,7 +24,7 @@ pub enum Act {
     Return(ProcessId),
     /// It does nothing for now; what arrives meanwhile waits for it.
     Pause(ProcessId),
-    /// It goes on.
+    /// It goes on after a pause.
     Resume(ProcessId),
     /// The message, which is on its way, never arrives.
     Lose(Letter),

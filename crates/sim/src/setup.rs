@@ -81,7 +81,7 @@ impl<'a, P: Protocol> Setup<'a, P> {
 pub struct Limits {
     /// After that many events.
     pub events: u64,
-    /// At that time.
+    /// At that time of the run.
     pub time: Time,
     /// When nobody has entered for that long, after a fault fired.
     pub patience: Time,
