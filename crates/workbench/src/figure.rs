@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{Claim, Entry, Measure, Size};
 
-/// One measured figure.
+/// One figure of the table: what was measured, beside what was expected.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     /// The name of the algorithm.
@@ -19,7 +19,7 @@ pub struct Figure {
     pub measured: Option<f64>,
     /// The formula, if the catalogue has one.
     pub formula: Option<&'static str>,
-    /// What it gives.
+    /// What the formula gives for that many processes.
     pub expected: Option<f64>,
     /// What the measured figure must be, beside it.
     pub claim: Claim,

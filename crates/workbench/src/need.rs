@@ -43,7 +43,7 @@ pub struct Need {
     pub messages: f64,
     /// The vector clocks by which order is judged.
     pub clocks: f64,
-    /// What is recorded.
+    /// What is recorded of the run, in bytes.
     pub records: f64,
 }
 
@@ -111,7 +111,7 @@ impl Plan {
 }
 
 impl Need {
-    /// All of it.
+    /// All of it together, in bytes.
     pub fn total(&self) -> f64 {
         self.processes + self.messages + self.clocks + self.records
     }

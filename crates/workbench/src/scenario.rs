@@ -111,7 +111,7 @@ pub enum ParseScenarioError {
     /// A line that is wrong by itself.
     #[error("line {line}: {reason}")]
     Line {
-        /// Which, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// What is wrong and what would be right.
         reason: String,

@@ -31,7 +31,7 @@ use crate::setting::NamesSettings;
 /// How long a tick is, for what is told to timers: as long as a message takes in the unit network.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// What to search.
+/// What to search, within which bounds, and how.
 #[derive(Clone, Debug)]
 pub struct SearchPlan {
     /// The algorithm, as the catalogue has it.
@@ -93,7 +93,7 @@ pub enum SearchError {
         u16::MAX
     )]
     Inexact {
-        /// Of which algorithm.
+        /// The name of the algorithm.
         name: &'static str,
     },
 }

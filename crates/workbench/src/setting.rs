@@ -86,7 +86,7 @@ pub enum Group {
 /// Which algorithms have use for a setting.
 #[derive(Clone, Copy)]
 pub enum Fits {
-    /// All of them.
+    /// All algorithms have a use for it.
     All,
     /// Those of a family.
     Family(&'static Profile),

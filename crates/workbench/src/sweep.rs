@@ -19,12 +19,12 @@ use crate::need::NeedError;
 use crate::plan::Plan;
 use crate::setting::NamesSettings;
 
-/// What is measured.
+/// What a sweep measures: which detectors, tuned how, in which networks, how often.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sweep {
     /// How many processes take part.
     pub n: u32,
-    /// In which networks.
+    /// The networks in which each point is measured.
     pub networks: Vec<Network>,
     /// D of heartbeat; where there are none, multiples of what the network's bound is.
     pub bounds: Vec<Time>,
@@ -52,9 +52,9 @@ pub enum Tuning {
 /// One detector with one tuning in one network: what all its runs showed together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// In which network.
+    /// The network in which it was measured.
     pub network: Network,
-    /// Of which detector.
+    /// Which detector it was, and what it was set to.
     pub tuning: Tuning,
     /// From a crash to a suspicion: the mean, in nanoseconds. `None` if nobody came to suspect.
     pub mean: Option<f64>,

@@ -18,10 +18,10 @@ use crate::setting::access::{Many, One};
 use crate::setting::{NamesSettings, Settable, Setting, SettingError, Shape, members};
 use crate::unit::number;
 
-/// What is measured.
+/// What a table measures: which algorithms, and for how many processes.
 #[derive(Clone, Debug)]
 pub struct TablePlan {
-    /// Of which kind.
+    /// The kind of algorithms.
     pub kind: &'static TableKind,
     /// For how many processes.
     pub sizes: Vec<u32>,
@@ -195,9 +195,9 @@ pub fn measure(
 
 /// One measure of one algorithm, for all sizes.
 pub struct Row {
-    /// Of which algorithm.
+    /// The algorithm, as the catalogue has it.
     pub entry: &'static Entry,
-    /// What is measured.
+    /// What is measured, as the table's column calls it.
     pub measure: &'static str,
     /// The formula beside it, if there is one.
     pub formula: String,

@@ -51,7 +51,7 @@ pub enum DraftError {
          `voting-sets` grid"
     )]
     TooManyVoters {
-        /// Of how many.
+        /// How many processes there are.
         n: usize,
         /// The most processes for which they fit.
         max: u32,

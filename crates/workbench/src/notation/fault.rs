@@ -14,36 +14,36 @@ use super::{Notation, parse_time};
 /// A text that is no fault.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParseFaultError {
-    /// Of a return.
+    /// A text that is no return.
     #[error("`{0}` is not PROCESS@TIME, e.g. 3@40ms")]
     Moment(String),
-    /// Of a crash.
+    /// A text that is no crash.
     #[error(
         "`{0}` is not PROCESS@TIME, e.g. 3@40ms, or PROCESS on EVENT, e.g. 2 on entering (#2 behind \
          it for the second time)"
     )]
     Death(String),
-    /// Of a message.
+    /// A text that names no message.
     #[error("`{0}` is not KIND FROM>TO #COUNT, e.g. request 2>3 #1 for the first one")]
     Message(String),
-    /// Of a message that comes later.
+    /// A text that is no delay of a message.
     #[error("`{0}` is not KIND FROM>TO #COUNT by TIME, e.g. request 2>3 #1 by 5ms")]
     Delay(String),
-    /// Of what is delivered twice.
+    /// A text that is no duplication.
     #[error(
         "`{0}` is not a probability from 0 to 1, e.g. 0.05, or a message KIND FROM>TO #COUNT, e.g. \
          request 2>3 #1"
     )]
     Doubling(String),
-    /// Of a pause.
+    /// A text that is no pause.
     #[error("`{0}` is not PROCESS@FROM..UNTIL with FROM before UNTIL, e.g. 2@10ms..30ms")]
     Span(String),
-    /// Of a partition.
+    /// A text that is no partition.
     #[error(
         "`{0}` is not SIDE/SIDE@FROM..UNTIL with FROM before UNTIL, e.g. 1,2/3,4,5@10ms..30ms (or 1,2>3,4 for one way)"
     )]
     Partition(String),
-    /// Of a partition.
+    /// A partition with a process on both sides, or twice on one.
     #[error("`{text}`: process {process} is named twice; it can be on one side only")]
     Twice {
         /// The text, as it was given.
@@ -51,10 +51,10 @@ pub enum ParseFaultError {
         /// The process that is named twice.
         process: ProcessId,
     },
-    /// Of a drift.
+    /// A text that is no drift.
     #[error("`{0}` is not PROCESS=RATE with a RATE from 0.001 to 1000, e.g. 2=1.3")]
     Drift(String),
-    /// Of a loss or a duplication.
+    /// A text that is no probability.
     #[error("`{0}` is not a probability; write a number from 0 to 1, e.g. 0.05")]
     Probability(String),
 }

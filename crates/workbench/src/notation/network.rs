@@ -22,7 +22,7 @@ pub enum ParseNetworkError {
     Delay {
         /// The name of the model: `sync`, `uniform` or `exponential`.
         model: &'static str,
-        /// What was wrong.
+        /// What is wrong with the delay.
         source: ParseTimeError,
     },
     /// A delay of nothing, or a range whose end comes before its beginning.

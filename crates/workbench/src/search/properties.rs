@@ -17,7 +17,7 @@ pub const ONE_LEADS: &str = TWO_LEADERS.promise;
 pub enum Answer {
     /// It holds, in every state or on every fair run.
     Proved,
-    /// It does not.
+    /// It does not hold: there is a counterexample.
     Refuted,
     /// The search ended before it was decided.
     Open,
@@ -26,7 +26,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// In a word.
+    /// The word for it, as commands print it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Proved => "proved",

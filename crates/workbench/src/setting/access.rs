@@ -20,7 +20,7 @@ pub trait Access<P>: Sync {
     fn reset(&self, plan: &mut P);
 }
 
-/// There or not.
+/// A setting without a value: how it is found in a plan.
 pub struct Switch<P> {
     pub get: fn(&P) -> bool,
     pub set: fn(&mut P, bool),

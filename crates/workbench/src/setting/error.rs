@@ -133,7 +133,7 @@ pub enum Unfit {
         name: &'static str,
         /// What was said of it.
         setting: &'static str,
-        /// What it takes.
+        /// The settings that it has a use for.
         takes: Vec<&'static str>,
     },
 }
