@@ -48,7 +48,7 @@ impl BootTime {
         self <= Self::now()
     }
 
-    /// So much later.
+    /// The moment that comes so much later.
     #[must_use]
     pub fn plus(self, by: Duration) -> Self {
         Self(self.0.saturating_add(by))

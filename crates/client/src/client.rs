@@ -28,7 +28,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// On that engine.
+    /// A client of that engine.
     pub fn new(engine: impl Engine) -> Self {
         Self { engine: Arc::new(engine) }
     }

@@ -81,7 +81,7 @@ pub enum Error {
     /// The lock was lost before the call.
     #[error("{resource} was lost: {loss}")]
     Lost {
-        /// What was held.
+        /// The lock or office that was held.
         resource: Resource,
         /// Why it no longer is.
         loss: Loss,
@@ -171,9 +171,9 @@ impl Error {
 /// The two ways of using a name, which do not mix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Usage {
-    /// Shared and exclusive.
+    /// As a lock, which some may share and one may have alone.
     Lock,
-    /// So many places.
+    /// As a semaphore with so many slots.
     Semaphore(NonZeroU32),
 }
 

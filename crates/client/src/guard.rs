@@ -24,7 +24,7 @@ impl Guard {
         Self { resource, hold }
     }
 
-    /// What is held.
+    /// The lock that is held.
     pub fn resource(&self) -> &Resource {
         &self.resource
     }
@@ -235,7 +235,7 @@ impl Leadership {
         &self.guard
     }
 
-    /// The guard alone.
+    /// The guard alone, for callers that treat a leadership as a lock.
     pub fn into_guard(self) -> Guard {
         self.guard
     }

@@ -20,7 +20,7 @@ pub enum Office {
         fence: Fence,
         /// What the leader publishes.
         value: Vec<u8>,
-        /// Who it is.
+        /// Who leads: label, process, machine.
         owner: Owner,
     },
     /// The leader gave up its office; it is vacant until the next `Elected`.

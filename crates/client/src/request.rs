@@ -14,7 +14,7 @@ pub const VALUE_MAX: usize = 1024;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Mode {
-    /// One holder alone.
+    /// One holder alone: nobody else holds it meanwhile.
     Exclusive,
     /// Any number of shared holders, and no exclusive one.
     Shared,
@@ -67,7 +67,7 @@ impl Request {
         Ok(Self { value, ..Self::of(Resource::election(name.parse()?)) })
     }
 
-    /// That resource, exclusive.
+    /// A request for that resource, to hold it alone.
     pub fn of(resource: Resource) -> Self {
         Self { resource, mode: Mode::Exclusive, label: String::new(), value: Vec::new() }
     }

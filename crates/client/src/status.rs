@@ -33,7 +33,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// One who holds.
+/// One who holds a lock or leads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
     /// Who asked for it: label, process, machine, and since when.
@@ -75,7 +75,7 @@ pub struct Waiter {
 pub struct Value {
     /// The fence of whoever wrote it.
     pub fence: Fence,
-    /// What was written.
+    /// What was written, as it was written.
     pub bytes: Vec<u8>,
 }
 
@@ -175,7 +175,7 @@ impl Target {
 /// Those from whom something was taken away.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Evicted {
-    /// Who held it.
+    /// Who held it until then.
     pub holders: Vec<Holder>,
     /// Who waited for it.
     pub waiters: Vec<Waiter>,
