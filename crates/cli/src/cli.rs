@@ -41,10 +41,10 @@ budget, 15 vacuous, 64 no such command, 74 the output cannot be written. Those o
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// With real locks.
+    /// A command that holds or shows real locks.
     #[command(flatten)]
     Service(service::Command),
-    /// With the algorithms.
+    /// A command that runs or checks algorithms.
     #[command(flatten)]
     Lab(lab::Command),
     /// With these words themselves.

@@ -16,7 +16,7 @@ pub struct MemoryArgs {
 }
 
 impl MemoryArgs {
-    /// That many bytes.
+    /// How many bytes it may take.
     pub fn limit(&self) -> u64 {
         self.max_memory.unwrap_or_else(|| MEMORY_MAX.min(free().unwrap_or(MEMORY_MAX)))
     }

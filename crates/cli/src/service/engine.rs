@@ -23,7 +23,7 @@ use crate::service::words::EngineArgs;
 pub struct Refused {
     /// What was wrong, and what would be right.
     pub line: String,
-    /// As in [`exit`].
+    /// The code to exit with, as in [`exit`].
     pub code: u8,
 }
 
@@ -124,7 +124,7 @@ pub fn variables(engine: &dyn Engine, args: &EngineArgs) -> Vec<(&'static str, O
     variables
 }
 
-/// What was decided.
+/// Which engine is meant, and how it is set.
 #[derive(Debug)]
 enum Plan {
     Local(LocalOptions),
