@@ -49,7 +49,8 @@ pub struct Client {
     runtime: Arc<Driver>,
 }
 
-/// [`Guard`](crate::Guard), blocking. Everything that does not wait is the same.
+/// A lock that is held, as [`Guard`](crate::Guard); calls that wait block the thread. Dropping it
+/// lets go.
 #[derive(Debug)]
 #[must_use = "a lock is held only as long as its guard lives"]
 pub struct Guard {
@@ -57,7 +58,7 @@ pub struct Guard {
     runtime: Arc<Driver>,
 }
 
-/// [`Guards`](crate::Guards), blocking. Everything that does not wait is the same.
+/// Several locks that are held, as [`Guards`](crate::Guards); calls that wait block the thread.
 #[derive(Debug)]
 #[must_use = "locks are held only as long as their guards live"]
 pub struct Guards {
@@ -65,7 +66,7 @@ pub struct Guards {
     runtime: Arc<Driver>,
 }
 
-/// [`Leadership`](crate::Leadership), blocking. Everything that does not wait is the same.
+/// An office that is held, as [`Leadership`](crate::Leadership); calls that wait block the thread.
 #[derive(Debug)]
 #[must_use = "a leader leads only as long as its leadership lives"]
 pub struct Leadership {
@@ -73,14 +74,14 @@ pub struct Leadership {
     runtime: Arc<Driver>,
 }
 
-/// [`Observer`], as an iterator that never ends unless the engine fails.
+/// Who leads, as it changes: an [`Observer`] as an iterator that ends only if the engine fails.
 pub struct Offices {
     inner: Observer,
     runtime: Arc<Driver>,
 }
 
 impl Client {
-    /// On that engine.
+    /// A client of that engine.
     ///
     /// # Panics
     /// If the system has no more descriptors or threads to give.
@@ -88,7 +89,7 @@ impl Client {
         Self::shared(Arc::new(engine))
     }
 
-    /// On an engine that others use too.
+    /// A client of an engine that it shares with others.
     ///
     /// # Panics
     /// As [`new`](Self::new).
@@ -99,8 +100,8 @@ impl Client {
         Self { runtime, inner: crate::Client::shared(engine) }
     }
 
-    /// On the engine `local`: **this machine only**, no server, state below the user's state
-    /// directory.
+    /// A client of the engine `local`: **this machine only**, no server, state below the user's
+    /// state directory.
     ///
     /// # Errors
     /// If that directory cannot be used.
@@ -109,7 +110,7 @@ impl Client {
         Ok(Self::new(crate::Local::open_default()?))
     }
 
-    /// Where `url` says: `local:`, `local:DIR`, ...; see [`At`](crate::At).
+    /// A client of the locks at `url`: `local:`, `local:DIR`, ...; see [`At`](crate::At).
     ///
     /// # Errors
     /// If it does not say that, or the engine cannot be used.
@@ -125,7 +126,8 @@ impl Client {
         self.inner.engine()
     }
 
-    /// Does what [`lock`](crate::Client::lock) does, and blocks the thread until then.
+    /// Waits for a lock, as long as it takes. Blocks the thread; otherwise as
+    /// [`Client::lock`](crate::Client::lock).
     ///
     /// # Errors
     /// Those of [`Client::lock`](crate::Client::lock).
@@ -136,7 +138,8 @@ impl Client {
         self.guard(self.inner.lock(request))
     }
 
-    /// Does what [`try_lock`](crate::Client::try_lock) does, and blocks the thread until then.
+    /// Takes a lock if it is free. Blocks the thread; otherwise as
+    /// [`Client::try_lock`](crate::Client::try_lock).
     ///
     /// # Errors
     /// Those of [`Client::try_lock`](crate::Client::try_lock).
@@ -147,8 +150,8 @@ impl Client {
         self.guard(self.inner.try_lock(request))
     }
 
-    /// Does what [`lock_timeout`](crate::Client::lock_timeout) does, and blocks the thread
-    /// until then.
+    /// Waits for a lock, but not longer than `limit`. Blocks the thread; otherwise as
+    /// [`Client::lock_timeout`](crate::Client::lock_timeout).
     ///
     /// # Errors
     /// Those of [`Client::lock_timeout`](crate::Client::lock_timeout).
@@ -159,8 +162,8 @@ impl Client {
         self.guard(self.inner.lock_timeout(request, limit))
     }
 
-    /// Does what [`acquire_request`](crate::Client::acquire_request) does, and blocks the thread
-    /// until then.
+    /// Waits for what `request` describes. Blocks the thread; otherwise as
+    /// [`Client::acquire_request`](crate::Client::acquire_request).
     ///
     /// # Errors
     /// Those of [`Client::acquire_request`](crate::Client::acquire_request).
@@ -168,7 +171,8 @@ impl Client {
         self.guard(self.inner.acquire_request(request, patience))
     }
 
-    /// Does what [`lock_all`](crate::Client::lock_all) does, and blocks the thread until then.
+    /// Waits for several locks, in an order that cannot deadlock. Blocks the thread; otherwise as
+    /// [`Client::lock_all`](crate::Client::lock_all).
     ///
     /// # Errors
     /// Those of [`Client::lock_all`](crate::Client::lock_all).
@@ -179,8 +183,8 @@ impl Client {
         self.guards(self.inner.lock_all(requests))
     }
 
-    /// Does what [`try_lock_all`](crate::Client::try_lock_all) does, and blocks the thread
-    /// until then.
+    /// Takes several locks if all of them are free. Blocks the thread; otherwise as
+    /// [`Client::try_lock_all`](crate::Client::try_lock_all).
     ///
     /// # Errors
     /// Those of [`Client::try_lock_all`](crate::Client::try_lock_all).
@@ -191,8 +195,8 @@ impl Client {
         self.guards(self.inner.try_lock_all(requests))
     }
 
-    /// Does what [`lock_all_timeout`](crate::Client::lock_all_timeout) does, and blocks the thread
-    /// until then.
+    /// Waits for several locks, but not longer than `limit`. Blocks the thread; otherwise as
+    /// [`Client::lock_all_timeout`](crate::Client::lock_all_timeout).
     ///
     /// # Errors
     /// Those of [`Client::lock_all_timeout`](crate::Client::lock_all_timeout).
@@ -207,7 +211,8 @@ impl Client {
         self.guards(self.inner.lock_all_timeout(requests, limit))
     }
 
-    /// Does what [`campaign`](crate::Client::campaign) does, and blocks the thread until then.
+    /// Waits until this caller leads, and publishes `value`. Blocks the thread; otherwise as
+    /// [`Client::campaign`](crate::Client::campaign).
     ///
     /// # Errors
     /// Those of [`Client::campaign`](crate::Client::campaign).
@@ -216,8 +221,8 @@ impl Client {
         Ok(Leadership { runtime: Arc::clone(&self.runtime), inner })
     }
 
-    /// Does what [`campaign_request`](crate::Client::campaign_request) does, and blocks the thread
-    /// until then.
+    /// Waits to lead, as `request` and `patience` say. Blocks the thread; otherwise as
+    /// [`Client::campaign_request`](crate::Client::campaign_request).
     ///
     /// # Errors
     /// Those of [`Client::campaign_request`](crate::Client::campaign_request).
@@ -230,7 +235,8 @@ impl Client {
         Ok(Leadership { runtime: Arc::clone(&self.runtime), inner })
     }
 
-    /// Does what [`observe`](crate::Client::observe) does, and blocks the thread until then.
+    /// Follows who leads: the iterator blocks the thread until that changes. Otherwise as
+    /// [`Client::observe`](crate::Client::observe).
     ///
     /// # Errors
     /// Those of [`Client::observe`](crate::Client::observe).
@@ -239,7 +245,8 @@ impl Client {
         Ok(Offices { runtime: Arc::clone(&self.runtime), inner })
     }
 
-    /// Does what [`inspect`](crate::Client::inspect) does, and blocks the thread until then.
+    /// Tells who holds a lock and who waits for it. Blocks the thread; otherwise as
+    /// [`Client::inspect`](crate::Client::inspect).
     ///
     /// # Errors
     /// Those of [`Client::inspect`](crate::Client::inspect).
@@ -247,7 +254,7 @@ impl Client {
         self.runtime.block_on(self.inner.inspect(resource))
     }
 
-    /// See [`Engine::list`].
+    /// Every lock and election that the engine knows; see [`Engine::list`].
     ///
     /// # Errors
     /// As there.
@@ -255,7 +262,7 @@ impl Client {
         self.runtime.block_on(self.engine().list())
     }
 
-    /// See [`Engine::revoke`].
+    /// Takes a lock away from `target`, and tells who that was; see [`Engine::revoke`].
     ///
     /// # Errors
     /// As there.
@@ -263,7 +270,7 @@ impl Client {
         self.runtime.block_on(self.engine().revoke(resource, target, by))
     }
 
-    /// See [`Engine::close`].
+    /// Ends the session with the servers, if there is one; see [`Engine::close`].
     ///
     /// # Errors
     /// As there.
@@ -289,7 +296,8 @@ impl Client {
 }
 
 impl Guard {
-    /// Does what [`record`](crate::Guard::record) does, and blocks the thread until then.
+    /// Keeps a value with the lock. Blocks the thread; otherwise as
+    /// [`Guard::record`](crate::Guard::record).
     ///
     /// # Errors
     /// Those of [`Guard::record`](crate::Guard::record).
@@ -297,7 +305,8 @@ impl Guard {
         self.runtime.block_on(self.inner.record(value))
     }
 
-    /// Does what [`release`](crate::Guard::release) does, and blocks the thread until then.
+    /// Lets go, and says whether it was still held. Blocks the thread; otherwise as
+    /// [`Guard::release`](crate::Guard::release).
     ///
     /// # Errors
     /// Those of [`Guard::release`](crate::Guard::release).
@@ -327,7 +336,8 @@ impl Guards {
         self.runtime.block_on(self.inner.lost())
     }
 
-    /// Does what [`release`](crate::Guards::release) does, and blocks the thread until then.
+    /// Lets go, and says whether it was still held. Blocks the thread; otherwise as
+    /// [`Guards::release`](crate::Guards::release).
     ///
     /// # Errors
     /// Those of [`Guards::release`](crate::Guards::release).
@@ -345,7 +355,8 @@ impl Deref for Guards {
 }
 
 impl Leadership {
-    /// Does what [`proclaim`](crate::Leadership::proclaim) does, and blocks the thread until then.
+    /// Publishes another value as the leader. Blocks the thread; otherwise as
+    /// [`Leadership::proclaim`](crate::Leadership::proclaim).
     ///
     /// # Errors
     /// Those of [`Leadership::proclaim`](crate::Leadership::proclaim).
@@ -353,7 +364,8 @@ impl Leadership {
         self.runtime.block_on(self.inner.proclaim(value))
     }
 
-    /// Does what [`resign`](crate::Leadership::resign) does, and blocks the thread until then.
+    /// Gives the office up, so that observers see it. Blocks the thread; otherwise as
+    /// [`Leadership::resign`](crate::Leadership::resign).
     ///
     /// # Errors
     /// Those of [`Leadership::resign`](crate::Leadership::resign).

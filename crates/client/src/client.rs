@@ -33,13 +33,13 @@ impl Client {
         Self { engine: Arc::new(engine) }
     }
 
-    /// On an engine that others use too.
+    /// A client of an engine that it shares with others.
     pub fn shared(engine: Arc<dyn Engine>) -> Self {
         Self { engine }
     }
 
-    /// On the engine `local`: **this machine only**, no server, state below the user's state
-    /// directory.
+    /// A client of the engine `local`: **this machine only**, no server, state below the user's
+    /// state directory.
     ///
     /// # Errors
     /// If that directory cannot be used.
@@ -48,7 +48,7 @@ impl Client {
         Ok(Self::new(crate::Local::open_default()?))
     }
 
-    /// Where `url` says: `local:`, `local:DIR`, ...; see [`At`](crate::At).
+    /// A client of the locks at `url`: `local:`, `local:DIR`, ...; see [`At`](crate::At).
     ///
     /// # Errors
     /// If it does not say that, or the engine cannot be used.

@@ -69,10 +69,10 @@ pub trait Engine: Send + Sync + 'static {
 
 /// Something held. Dropping it lets go without waiting; [`release`](Self::release) also reports.
 pub trait Hold: Send + Sync {
-    /// The number that proves it.
+    /// The fence: a number larger than that of every earlier holder, which proves who came last.
     fn fence(&self) -> Fence;
 
-    /// Raised when it is lost.
+    /// The signal that is raised when the hold is lost.
     fn loss(&self) -> &LossSignal;
 
     /// Writes the value: for a lock, safely before this returns; for an election, seen by

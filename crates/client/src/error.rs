@@ -24,10 +24,10 @@ pub enum Outcome {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The name is none.
+    /// The name is empty or too long.
     #[error(transparent)]
     Name(NameError),
-    /// It does not say where locks live.
+    /// The URL does not say where locks live.
     #[error(transparent)]
     At(#[from] AtError),
     /// The label is too long.
@@ -36,7 +36,7 @@ pub enum Error {
     /// The value is too long.
     #[error("a value has at most {VALUE_MAX} bytes, not {0}")]
     ValueTooLong(usize),
-    /// A semaphore without places.
+    /// A semaphore without slots.
     #[error("a semaphore has at least one slot")]
     NoSlots,
     /// A campaign for what is no election, or could have several winners.
@@ -162,7 +162,7 @@ impl Error {
         matches!(self, Self::Busy { .. } | Self::TimedOut { .. })
     }
 
-    /// What the system said when something was tried.
+    /// An error of the system, with what was tried.
     pub fn io(doing: impl Into<String>, cause: impl Into<io::Error>) -> Self {
         Self::Io { doing: doing.into(), cause: cause.into() }
     }
