@@ -9,10 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 #[expect(clippy::disallowed_types, reason = "a person waits in real time; the run does not see it")]
 type Instant = std::time::Instant;
 
-/// The first line where there is no terminal: who waits for longer wants to know what for.
-const FIRST_LINE: Duration = Duration::from_secs(10);
-
-/// The time from line to line.
+/// The time from line to line where there is no terminal: few enough for a log.
 const BETWEEN_LINES: Duration = Duration::from_secs(60);
 
 /// Shows nothing for a second, then how far it is.
@@ -31,7 +28,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
-        Self { bar, since: Instant::now(), what, next_line: Cell::new(FIRST_LINE) }
+        Self { bar, since: Instant::now(), what, next_line: Cell::new(BETWEEN_LINES) }
     }
 
     /// For what nobody knows how long it takes: [`Progress::say`] says how far it is.
@@ -40,7 +37,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        Self { bar, since: Instant::now(), what, next_line: Cell::new(FIRST_LINE) }
+        Self { bar, since: Instant::now(), what, next_line: Cell::new(BETWEEN_LINES) }
     }
 
     /// Shows how far it is, in words; they are asked for only when they are shown.
