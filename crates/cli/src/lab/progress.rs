@@ -1,4 +1,4 @@
-//! How far it is, for whatever takes longer than a second: a bar on a terminal, else a line a minute.
+//! How far it is, for what takes longer than a second: a bar on a terminal, else a line a minute.
 
 use std::cell::Cell;
 use std::io::IsTerminal;

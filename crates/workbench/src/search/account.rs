@@ -98,8 +98,8 @@ pub fn reason(
     }
 }
 
-/// Whether only a limit can end this search: the algorithm goes on by itself, and nothing bounds how
-/// far it is followed.
+/// Whether only a limit can end this search: the algorithm goes on by itself, and nothing bounds
+/// how far it is followed.
 pub fn is_endless(plan: &SearchPlan) -> bool {
     family::has_terms(plan.entry) && plan.is_complete()
 }

@@ -69,8 +69,8 @@ pub struct CheckArgs {
     /// Check only what must never happen, not what must happen eventually
     #[arg(help_heading = "Judging", long)]
     pub safety: bool,
-    /// Look at terms up to this one only, for algorithms that go on by themselves; it needs --safety,
-    /// as nobody knows what comes after
+    /// Look at terms up to this one only, for algorithms that go on by themselves; it needs
+    /// --safety, as nobody knows what comes after
     #[arg(help_heading = "Judging", long, value_name = "TERM", requires = "safety")]
     pub terms: Option<u64>,
     /// Let at most so many timers run out in all, for the same algorithms; it needs --safety, too
@@ -86,7 +86,8 @@ pub struct CheckArgs {
         conflicts_with = "safety"
     )]
     pub unfair: Vec<Unfair>,
-    /// Count states that differ only in who is who as one, where ids mean nothing; it needs --safety
+    /// Count states that differ only in who is who as one, where ids mean nothing; it needs
+    /// --safety
     #[arg(help_heading = "Search", long, requires = "safety", conflicts_with = "dump")]
     pub symmetry: bool,
     /// Keep whole states instead of fingerprints of 128 bits
