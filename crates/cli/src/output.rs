@@ -134,7 +134,7 @@ pub fn draw(
         trace.header.network,
         trace.header.seed
     ));
-    let options = Options { from, to, title, caption };
+    let options = Options { from, to, title, caption, medium: args.medium() };
     write_file(path, |file| file.write_all(conclave_diagram::draw(trace, &options).as_bytes()))
 }
 

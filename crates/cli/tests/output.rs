@@ -8,8 +8,8 @@ use std::process::{Command, Output, Stdio};
 use conclave_algorithms::catalogue::{self, MUTEXES};
 use conclave_core::View;
 use conclave_core::mutex::Locks;
-use conclave_diagram::Options;
 use conclave_diagram::scene::Scene;
+use conclave_diagram::{Medium, Options};
 use conclave_observe::family::elections::ElectionPanel;
 use conclave_observe::trace::json;
 use conclave_observe::{JudgeOrdering, Part, Report};
@@ -174,10 +174,12 @@ fn a_picture_has_an_arrow_for_every_message_and_a_bar_for_every_entry() {
         (plan.recording, plan.entries) = (Recording::Everything, 8);
         let done = plan.run(&mut |_| {}).unwrap();
         let trace = done.trace();
-        let scene = Scene::of(&trace, &Options::default());
+        let options = Options { medium: Medium::Scroll, ..Options::default() };
+        let scene = Scene::of(&trace, &options);
         let report = &done.outcome.report;
-        assert_eq!(scene.arrows.len() as u64, report.bandwidth.sent(), "{}", entry.name);
-        let holding = scene.bars.iter().filter(|bar| bar.kind.sort.name == "holding");
+        let [strip] = &scene.strips[..] else { panic!("one strip") };
+        assert_eq!(strip.arrows.len() as u64, report.bandwidth.sent(), "{}", entry.name);
+        let holding = strip.bars.iter().filter(|bar| bar.kind.sort.name == "holding");
         assert_eq!(
             holding.count() as u64,
             report.locks().unwrap().delays.entries(),
@@ -192,7 +194,7 @@ fn a_deadlock_is_drawn_as_a_cycle() {
     let mut plan = Plan::new(catalogue::find("maekawa-plain").unwrap(), View::dense(1, 3));
     plan.recording = Recording::Everything;
     let scene = Scene::of(&plan.run(&mut |_| {}).unwrap().trace(), &Options::default());
-    assert_eq!(scene.waits.len(), 3);
+    assert_eq!(scene.strips.last().unwrap().waits.len(), 3);
 }
 
 #[test]

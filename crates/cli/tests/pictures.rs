@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use conclave_algorithms::catalogue::{DETECTORS, ELECTIONS, MUTEXES};
+
 const BULLY: &str = "run bully --ids 3,5,6,12,32,80 --dead 80 --initiators 6";
 
 /// Each picture, and the command that draws it.
@@ -62,4 +64,53 @@ fn is_drawn_by_a_page(file: &str) -> bool {
         let mut commands = text.lines().filter(|line| line.starts_with("$ conclave "));
         commands.any(|line| line.contains(&format!("--svg {file}")))
     })
+}
+
+/// How wide a picture may be: as wide as a page.
+const PAGE: f64 = 1_700.0;
+
+/// How wide a picture says that it is.
+fn width(svg: &str) -> f64 {
+    let (_, rest) = svg.split_once(" width=\"").expect("a picture says how wide it is");
+    rest.split('"').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn every_picture_of_the_pages_fits_a_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut seen = 0;
+    for folder in ["images", "gallery"] {
+        for file in std::fs::read_dir(docs.join(folder)).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_some_and(|it| it == "svg") {
+                let wide = width(&std::fs::read_to_string(&path).unwrap());
+                assert!(wide <= PAGE, "{} is {wide} wide", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 35, "{seen} pictures");
+}
+
+#[test]
+fn the_usual_run_of_every_algorithm_fits_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.svg");
+    let draw = |words: &str| {
+        let words = words.split(' ');
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+        let output = command.arg("run").args(words).arg("--svg").arg(&file).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let svg = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {said}"));
+        std::fs::remove_file(&file).unwrap();
+        width(&svg)
+    };
+    for entry in MUTEXES.iter().chain(ELECTIONS).chain(DETECTORS) {
+        let wide = draw(entry.name);
+        assert!(wide <= PAGE, "{} is {wide} wide", entry.name);
+    }
+    for words in ["ricart-agrawala -n 3", "ricart-agrawala -n 5", "maekawa -n 9"] {
+        let (page, scroll) = (draw(words), draw(&format!("{words} --svg-scroll")));
+        assert!(page <= PAGE && scroll > PAGE, "{words}: {page}, in one row {scroll}");
+    }
 }

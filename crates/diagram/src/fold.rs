@@ -7,20 +7,20 @@ use conclave_observe::Time;
 
 use crate::geometry::{Px, px};
 use crate::history::History;
+use crate::sheet::Sheet;
 use crate::style;
 
 /// A stretch is quiet if nothing happens for longer than that many messages typically take.
 const QUIET: u64 = 4;
-/// What a message delay is drawn as, if nothing speaks against it.
-const DELAY_WIDTH: Px = px(140);
 /// The widest that a message delay is drawn, where a run is short or crowded.
 const DELAY_WIDTH_MOST: Px = px(260);
-/// Below that, slanted arrows become walls.
-const DELAY_WIDTH_LEAST: Px = px(48);
 /// What a short run is stretched to.
 const PLOT_WIDTH_GOOD: Px = px(640);
-/// Wider than that, nobody finds anything.
-const PLOT_WIDTH_MOST: Px = px(6_000);
+/// A delay may be drawn that many percent as wide, if the run then takes fewer strips.
+const TIGHT: u64 = 72;
+/// How many percent of their room strips fill at most if there are several: they are cut where it
+/// is quiet, not where they are full.
+const FILLED: i64 = 92;
 /// What all folds together may take.
 const FOLDS_MOST: Px = px(100_000);
 /// With more messages than that under way at once, on average, a delay is drawn wider.
@@ -33,9 +33,18 @@ pub(crate) struct TimeScale {
     slope: Slope,
 }
 
+/// How wide the time of a strip may be drawn.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    /// If it is the only one.
+    pub alone: Px,
+    /// If it is one of several, so that there must be room beside the cuts.
+    pub among: Px,
+}
+
 /// How wide time is drawn outside of folds.
 #[derive(Clone, Copy)]
-struct Slope {
+pub(crate) struct Slope {
     /// So long a time ...
     time: Time,
     /// ... is so wide.
@@ -59,12 +68,9 @@ pub(crate) struct Piece {
 }
 
 impl TimeScale {
-    /// A scale for that part of a run, in which so many `arrows` are to be seen; its first moment
-    /// is at `left`.
-    pub fn new(history: &History, window: (Time, Time), arrows: usize, left: Px) -> Self {
+    /// A scale for that part of a run; its first moment is at `left`.
+    pub fn new(history: &History, window: (Time, Time), slope: Slope, left: Px) -> Self {
         let quiet = quiet_stretches(history, window);
-        let loud = loud_time(window, &quiet);
-        let slope = slope(history.delay, loud, quiet.len(), arrows);
         let fold = fold_width(quiet.len());
         let mut scale = Self { pieces: Vec::new(), slope };
         let (mut from, mut x) = (window.0, left);
@@ -115,11 +121,17 @@ impl TimeScale {
     }
 }
 
-/// Whether that part of a run, drawn as narrow as can be read, is no wider than a picture may be.
-pub(crate) fn fits(history: &History, window: (Time, Time)) -> bool {
+/// Whether that part of a run, drawn as narrow as can be read, is no wider than all strips of a
+/// picture together may be.
+pub(crate) fn fits(history: &History, window: (Time, Time), sheet: &Sheet) -> bool {
     let quiet = quiet_stretches(history, window);
-    let least = Slope { time: history.delay, width: DELAY_WIDTH_LEAST };
-    least.width(loud_time(window, &quiet)) + folds_width(quiet.len()) <= PLOT_WIDTH_MOST
+    let least = Slope { time: history.delay, width: sheet.delay_least };
+    least.width(loud_time(window, &quiet)) + folds_width(quiet.len()) <= sheet.strips_most
+}
+
+/// Whether that is a quiet stretch.
+pub(crate) fn is_quiet(history: &History, from: Time, to: Time) -> bool {
+    to.0.saturating_sub(from.0) > history.delay.0.saturating_mul(QUIET)
 }
 
 /// Where nothing is to be seen for longer than a few delays.
@@ -129,7 +141,7 @@ fn quiet_stretches(history: &History, window: (Time, Time)) -> Vec<(Time, Time)>
     let ends = history.moments[first..last].iter().copied().chain([window.1]);
     let mut before = window.0;
     ends.map(|at| (core::mem::replace(&mut before, at), at))
-        .filter(|&(from, to)| to - from > Time(history.delay.0.saturating_mul(QUIET)))
+        .filter(|&(from, to)| is_quiet(history, from, to))
         .collect()
 }
 
@@ -147,26 +159,60 @@ fn folds_width(folds: usize) -> Px {
     fold_width(folds) * i64::try_from(folds).unwrap_or(0)
 }
 
-/// How wide to draw a delay: wider if the picture would be small or crowded, narrower if it would
-/// be too wide.
-fn slope(delay: Time, loud: Time, folds: usize, arrows: usize) -> Slope {
-    let good = PLOT_WIDTH_GOOD.scaled(delay.0, loud.0);
+/// How wide to draw a delay in that part of a run, in which so many `arrows` are to be seen: wider
+/// if the picture would be small or crowded, narrower if it would be too wide. Strips have
+/// that room.
+pub(crate) fn slope(
+    history: &History,
+    window: (Time, Time),
+    arrows: usize,
+    sheet: &Sheet,
+    room: &Room,
+) -> Slope {
+    let quiet = quiet_stretches(history, window);
+    let (delay, loud) = (history.delay, loud_time(window, &quiet));
+    let folds = folds_width(quiet.len());
+    let good = PLOT_WIDTH_GOOD.min(room.alone).scaled(delay.0, loud.0);
     let under_way = u64::try_from(arrows).unwrap_or(0).saturating_mul(delay.0) / loud.0.max(1);
-    let crowded = DELAY_WIDTH.scaled(under_way, CROWD);
-    let width = good.max(crowded).clamp(DELAY_WIDTH, DELAY_WIDTH_MOST);
+    let crowded = sheet.delay.scaled(under_way, CROWD);
+    let width = good.max(crowded).clamp(sheet.delay, sheet.delay.max(DELAY_WIDTH_MOST));
     let wanted = Slope { time: delay, width };
     // A window that somebody chose is drawn whatever it holds, but not without bounds.
-    let room = (PLOT_WIDTH_MOST - folds_width(folds)).max(PLOT_WIDTH_MOST.half());
-    if wanted.width(loud) <= room { wanted } else { Slope { time: loud, width: room } }
+    let most = (sheet.strips_most - folds).max(sheet.strips_most.half());
+    let is_fit = wanted.width(loud) <= most;
+    let wanted = if is_fit { wanted } else { Slope { time: loud, width: most } };
+    fewer_strips(wanted, loud, folds, room)
+}
+
+/// Somewhat narrower, if that saves a strip; then as wide as these strips allow.
+fn fewer_strips(wanted: Slope, loud: Time, folds: Px, room: &Room) -> Slope {
+    let strips = |width: Px| match width + folds {
+        all if all <= room.alone => 1,
+        all => (all - Px::LEAST).holds(room.among) + 1,
+    };
+    let full = wanted.width(loud);
+    let few = strips(full.scaled(TIGHT, 100));
+    if few >= strips(full) {
+        return wanted;
+    }
+    let filled = if few == 1 { room.alone } else { room.among * few * FILLED / 100 };
+    let width = (filled - folds).min(full).max(full.scaled(TIGHT, 100));
+    Slope { time: loud, width }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod testing {
     use alloc::vec;
 
     use super::*;
 
-    fn at(moments: &[u64]) -> History {
+    /// So much room, in any case.
+    pub fn room(pixels: i64) -> Room {
+        Room { alone: px(pixels), among: px(pixels) }
+    }
+
+    /// A run of which nothing is known but when something happens.
+    pub fn at(moments: &[u64]) -> History {
         History {
             flights: vec![],
             stays: vec![],
@@ -183,10 +229,21 @@ mod tests {
             delay: Time::DELAY,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{at, room};
+    use super::*;
+
+    fn scale_of(history: &History, arrows: usize, left: Px) -> TimeScale {
+        let window = (history.start(), history.end());
+        let slope = slope(history, window, arrows, &Sheet::PAGE, &room(100_000));
+        TimeScale::new(history, window, slope, left)
+    }
 
     fn scale(moments: &[u64]) -> TimeScale {
-        let history = at(moments);
-        TimeScale::new(&history, (history.start(), history.end()), 0, px(10))
+        scale_of(&at(moments), 0, px(10))
     }
 
     #[test]
@@ -220,8 +277,9 @@ mod tests {
 
     #[test]
     fn time_goes_on_in_proportion_outside_of_the_window() {
-        let scale =
-            TimeScale::new(&at(&[0, 1, 2, 3, 4]), (Time::delays(2), Time::delays(3)), 0, px(1_000));
+        let (history, window) = (at(&[0, 1, 2, 3, 4]), (Time::delays(2), Time::delays(3)));
+        let slope = slope(&history, window, 0, &Sheet::PAGE, &room(1_500));
+        let scale = TimeScale::new(&history, window, slope, px(1_000));
         assert_eq!(scale.x(Time::ZERO), px(1_000) - scale.width(Time::delays(2)));
         assert_eq!(scale.x(Time::delays(5)), scale.right() + scale.width(Time::delays(2)));
     }
@@ -230,15 +288,26 @@ mod tests {
     fn a_long_window_is_drawn_in_less_width_per_delay_and_a_crowded_one_in_more() {
         let long: Vec<u64> = (0..1_000).collect();
         let few: Vec<u64> = (0..10).collect();
-        let width = |moments: &[u64], arrows| {
-            let history = at(moments);
-            TimeScale::new(&history, (history.start(), history.end()), arrows, px(0))
-                .width(Time::DELAY)
-        };
-        assert!(width(&long, 10) < DELAY_WIDTH_LEAST);
-        assert_eq!(width(&few, 10), DELAY_WIDTH);
+        let page = &Sheet::PAGE;
+        let width =
+            |moments: &[u64], arrows| scale_of(&at(moments), arrows, Px::ZERO).width(Time::DELAY);
+        assert!(width(&long, 10) < page.delay_least);
+        assert_eq!(width(&few, 10), page.delay);
         assert_eq!(width(&few, 1_000), DELAY_WIDTH_MOST);
-        assert!(!fits(&at(&long), (Time::ZERO, Time::delays(999))));
-        assert!(fits(&at(&few), (Time::ZERO, Time::delays(9))));
+        assert!(!fits(&at(&long), (Time::ZERO, Time::delays(999)), page));
+        assert!(fits(&at(&few), (Time::ZERO, Time::delays(9)), page));
+    }
+    #[test]
+    fn a_delay_is_drawn_narrower_where_that_saves_a_strip_and_no_narrower_than_it_must() {
+        let moments: Vec<u64> = (0..=15).collect();
+        let history = at(&moments);
+        let width = |wide| {
+            let slope =
+                slope(&history, (Time::ZERO, Time::delays(15)), 0, &Sheet::PAGE, &room(wide));
+            slope.width(Time::DELAY)
+        };
+        assert_eq!(width(15 * 140), px(140));
+        assert_eq!(width(15 * 110), px(110));
+        assert_eq!(width(15 * 90), px(140), "two strips either way");
     }
 }

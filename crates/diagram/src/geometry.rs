@@ -16,6 +16,9 @@ impl Px {
     /// A length of nothing.
     pub const ZERO: Self = Self(0);
 
+    /// The shortest length there is.
+    pub const LEAST: Self = Self(1);
+
     /// Further out than anything is ever drawn, and small enough that products still fit.
     const FAR: i128 = 1_000_000_000;
 

@@ -18,7 +18,7 @@ pub(crate) use flights::Flight;
 pub(crate) use spans::{Absence, Clash, Cut, Stay};
 pub(crate) use timers::Countdown;
 
-use crate::scene::MarkKind;
+use crate::scene::{Fate, MarkKind};
 
 /// Everything in a trace that can be drawn.
 pub(crate) struct History {
@@ -100,6 +100,7 @@ impl History {
         let mut flights =
             flights.landed(delay, |kind| is_upkeep(trace, kind), |kind| is_token(trace, kind));
         let is_thinned = background::thin(&mut flights, &mut moments);
+        add_losses(&flights, &mut moments);
         let moments = times(&moments);
         own.retain(|own| known(own.seat));
         Self {
@@ -148,6 +149,16 @@ fn wrongs(trace: &Trace) -> Vec<Wrong> {
     let judge = trace.judge(JudgeOrdering::No);
     let ending = trace.ending(&judge);
     judge.finish(ending).wrongs()
+}
+
+/// A cross on the way is something to see, too, although the trace tells of it at the sending: a
+/// stretch is not quiet before it.
+fn add_losses(flights: &[Flight], moments: &mut Vec<(Time, Option<MessageId>)>) {
+    let Some(&(end, _)) = moments.last() else { return };
+    let lost = flights.iter().filter(|flight| matches!(flight.fate, Fate::Lost { .. }));
+    let crosses = lost.filter_map(|flight| Some((flight.until()?, Some(flight.message))));
+    moments.extend(crosses.filter(|&(at, _)| at <= end));
+    moments.sort_by_key(|&(at, _)| at);
 }
 
 /// Each time once.

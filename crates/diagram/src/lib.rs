@@ -27,6 +27,8 @@ mod fold;
 mod history;
 mod layout;
 mod placer;
+mod sheet;
+mod strips;
 mod style;
 mod svg;
 mod text;
@@ -51,6 +53,18 @@ pub struct Options {
     pub title: Option<String>,
     /// Lines below the picture, such as the verdict and its reason; long ones are wrapped.
     pub caption: Vec<String>,
+    /// What it is drawn for.
+    pub medium: Medium,
+}
+
+/// What a picture is drawn for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Medium {
+    /// A page: no wider than one, and cut into strips if the run needs more room.
+    #[default]
+    Page,
+    /// A window that can be scrolled: the run in one strip, however wide.
+    Scroll,
 }
 
 /// Draws a trace as SVG.

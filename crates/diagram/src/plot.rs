@@ -143,18 +143,12 @@ pub fn plot(plot: &Plot) -> String {
 }
 
 fn finish(plot: &Plot, (width, height): (Px, Px), drawn: &Pen, placer: Placer) -> String {
-    let mut pen = Pen::default();
-    draw!(pen, r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}""#);
-    let fonts = style::FONTS;
-    draw!(pen, r#" width="{width}" height="{height}" role="img" font-family="{fonts}">"#);
-    pen.titled(&plot.title);
-    pen.text_element("desc", &description(plot));
-    draw!(pen, r#"<rect width="{width}" height="{height}" fill="{WHITE}"/>"#);
-    pen.append(drawn);
+    let mut written = Pen::default();
+    written.append(drawn);
     for label in placer.finish() {
-        svg::label(&label, &mut pen);
+        svg::label(&label, &mut written);
     }
-    pen.end("svg")
+    Pen::picture((width, height), &plot.title, &description(plot), &written).end("svg")
 }
 
 /// The picture in words, for whoever cannot see it.

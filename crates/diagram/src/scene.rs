@@ -28,6 +28,22 @@ pub struct Scene {
     pub description: String,
     /// The part of the run that it shows: all that happens from the first time to the second.
     pub window: (Time, Time),
+    /// The run, cut into pieces one below the other; a short run is one piece.
+    pub strips: Vec<Strip>,
+    /// Samples of what is drawn; their texts are among the labels.
+    pub legend: Vec<LegendEntry>,
+    /// All that is written.
+    pub labels: Vec<Label>,
+}
+
+/// A piece of a run that is drawn from left to right, with its own time axis. Between one strip and
+/// the next nothing happens; what lasts that long is cut at the edges of both.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Strip {
+    /// All that happens from the first time to the second.
+    pub window: (Time, Time),
+    /// How long nothing happened before it, since the strip above, if that is long.
+    pub quiet_before: Option<Time>,
     /// Where lifelines, bars and arrows are.
     pub plot: Area,
     /// The marks of the time axis.
@@ -56,10 +72,6 @@ pub struct Scene {
     pub waits: Vec<Wait>,
     /// The loop in which the run ends, if it does.
     pub repeat: Option<Repeat>,
-    /// Samples of what is drawn; their texts are among the labels.
-    pub legend: Vec<LegendEntry>,
-    /// All that is written.
-    pub labels: Vec<Label>,
 }
 
 /// A mark of the time axis.
@@ -459,8 +471,13 @@ pub enum LabelRole {
     Note,
     /// A point of that curve, by its index.
     Curve(KindIndex),
-    /// The message of that arrow, by its index.
-    Message(usize),
+    /// The message of an arrow.
+    Message {
+        /// In which strip.
+        strip: usize,
+        /// Which of its arrows.
+        arrow: usize,
+    },
     /// What a timer is called.
     Timer,
     /// What a process says to itself.

@@ -2,6 +2,8 @@
 //!
 //! A diagram is often printed or projected without its colours. So whatever has to be told apart
 //! differs in its dashes or its shape first, in its shade second, and in its colour last.
+//!
+//! Readers who have set a dark screen see the same picture in other shades.
 
 use conclave_core::KindIndex;
 
@@ -112,6 +114,45 @@ pub(crate) fn of_background(kind: KindIndex) -> KindStyle {
 pub(crate) fn of_kind(kind: KindIndex) -> &'static KindStyle {
     &KINDS[usize::from(kind) % KINDS.len()]
 }
+
+/// The colour of what is written about that kind: its own, unless that is too pale for letters.
+pub(crate) fn ink_of(kind: KindIndex) -> &'static str {
+    match of_kind(kind).stroke {
+        "#8c8c8c" | "#777" => PALE_INK,
+        stroke => stroke,
+    }
+}
+
+/// Every colour of a picture on white paper, and what it is for a reader who has set a dark screen.
+/// What was light becomes dark: so white numbers on dark bars become dark ones on light bars.
+pub(crate) const SHADES: [(&str, &str); 26] = [
+    ("#fff", "#16181d"),
+    (INK, "#ececec"),
+    (PALE_INK, "#b0b4ba"),
+    (ALARM, "#ff7583"),
+    ("#3d3d3d", "#c4c8ce"),
+    ("#777", "#969ba2"),
+    ("#888", "#9a9fa6"),
+    ("#999", "#7d828a"),
+    ("#dcdcdc", "#3d424a"),
+    ("#e2e2e2", "#34383f"),
+    ("#e6e6e6", "#2c3036"),
+    ("#f3f3f3", "#24272c"),
+    ("#f7d0d5", "#4a1f26"),
+    ("#8aa4bd", "#6385a6"),
+    ("#1f5fa8", "#7db4f5"),
+    ("#a34700", "#f0985a"),
+    ("#2b6b3f", "#74c98d"),
+    ("#8c8c8c", "#8a8f96"),
+    ("#6b3fa0", "#c19cf0"),
+    ("#7a5c00", "#d9b23c"),
+    ("#0f6f78", "#54c5cf"),
+    ("#94205f", "#f08abf"),
+    ("#465a9c", "#9fb1f0"),
+    ("#5a4632", "#c9ac8c"),
+    (FAINT, "#5f646b"),
+    (FAINT_ALARM, "#96505b"),
+];
 
 #[cfg(test)]
 mod tests {

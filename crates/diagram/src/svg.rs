@@ -1,7 +1,8 @@
 //! The scene as SVG: no decisions, only spelling.
 //!
-//! Plain elements with plain attributes, no style sheets, markers, patterns or fonts of our own:
-//! slides, papers and browsers then show the same picture.
+//! Plain elements with plain attributes, no markers, patterns or fonts of our own: slides, papers
+//! and browsers then show the same picture. The one style sheet there is only says how it looks to
+//! readers who have set a dark screen.
 
 pub(crate) mod pen;
 
@@ -14,7 +15,8 @@ use conclave_observe::{BarSort, Fill, LossCause, MarkSort, Side, Time};
 use crate::geometry::{Area, Direction, Point, Px, px};
 use crate::layout::SAMPLE;
 use crate::scene::{
-    Anchor, Arrow, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Repeat, Sample, Scene, Wait,
+    Anchor, Arrow, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Repeat, Sample, Scene,
+    Strip, Wait,
 };
 use crate::style::{self, ALARM, INK, PALE_INK};
 use pen::{Pen, draw};
@@ -25,41 +27,8 @@ const DARK: &str = "#3d3d3d";
 /// Writes a scene, from the back to the front.
 pub(crate) fn write(scene: &Scene) -> String {
     let mut pen = Pen::default();
-    let (width, height) = (scene.width, scene.height);
-    draw!(pen, r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}""#);
-    let fonts = style::FONTS;
-    draw!(pen, r#" width="{width}" height="{height}" role="img" font-family="{fonts}">"#);
-    pen.titled(&scene.title);
-    pen.text_element("desc", &scene.description);
-    draw!(pen, r#"<rect width="{width}" height="{height}" fill="{WHITE}"/>"#);
-    bands(scene, &mut pen);
-    axis(scene, &mut pen);
-    clashes(scene, &mut pen);
-    lifelines(scene, false, &mut pen);
-    bars(scene, &mut pen);
-    for timer in &scene.timers {
-        // What follows one that was cancelled is another: there is a gap.
-        let gap = if timer.runs_out || timer.to.is_none() { Px::ZERO } else { px(3) };
-        let area = Area { right: (timer.area.right - gap).max(timer.area.left), ..timer.area };
-        self::timer(&area, timer.runs_out, &mut pen);
-    }
-    // A pause is seen within a bar too: whoever waits or holds may do nothing for a while.
-    lifelines(scene, true, &mut pen);
-    for fold in &scene.folds {
-        tear(fold, &scene.plot, &mut pen);
-    }
-    if let Some(repeat) = &scene.repeat {
-        self::repeat(repeat, &scene.plot, &mut pen);
-    }
-    for arrow in &scene.arrows {
-        self::arrow(arrow, &mut pen);
-    }
-    for own in &scene.own {
-        self::own(own.place, &mut pen);
-    }
-    marks(scene, &mut pen);
-    for wait in &scene.waits {
-        self::wait(wait, &mut pen);
+    for strip in &scene.strips {
+        self::strip(strip, &mut pen);
     }
     for entry in &scene.legend {
         sample(entry, &mut pen);
@@ -67,11 +36,45 @@ pub(crate) fn write(scene: &Scene) -> String {
     for label in &scene.labels {
         self::label(label, &mut pen);
     }
-    pen.end("svg")
+    let size = (scene.width, scene.height);
+    Pen::picture(size, &scene.title, &scene.description, &pen).end("svg")
 }
 
-fn bands(scene: &Scene, pen: &mut Pen) {
-    for band in &scene.bands {
+/// One strip, from the back to the front.
+fn strip(strip: &Strip, pen: &mut Pen) {
+    bands(strip, pen);
+    axis(strip, pen);
+    clashes(strip, pen);
+    lifelines(strip, false, pen);
+    bars(strip, pen);
+    for timer in &strip.timers {
+        // What follows one that was cancelled is another: there is a gap.
+        let gap = if timer.runs_out || timer.to.is_none() { Px::ZERO } else { px(3) };
+        let area = Area { right: (timer.area.right - gap).max(timer.area.left), ..timer.area };
+        self::timer(&area, timer.runs_out, pen);
+    }
+    // A pause is seen within a bar too: whoever waits or holds may do nothing for a while.
+    lifelines(strip, true, pen);
+    for fold in &strip.folds {
+        tear(fold, &strip.plot, pen);
+    }
+    if let Some(repeat) = &strip.repeat {
+        self::repeat(repeat, &strip.plot, pen);
+    }
+    for arrow in &strip.arrows {
+        self::arrow(arrow, pen);
+    }
+    for own in &strip.own {
+        self::own(own.place, pen);
+    }
+    marks(strip, pen);
+    for wait in &strip.waits {
+        self::wait(wait, pen);
+    }
+}
+
+fn bands(strip: &Strip, pen: &mut Pen) {
+    for band in &strip.bands {
         match band.side {
             Side::Left => pen.rect("partition", &band.area, r##"fill="#e2e2e2""##),
             Side::Right => {
@@ -80,15 +83,15 @@ fn bands(scene: &Scene, pen: &mut Pen) {
             }
         }
     }
-    for wall in &scene.walls {
+    for wall in &strip.walls {
         let to = Point::new(wall.right, wall.left.y);
         pen.line(wall.left, to, r##"stroke="#555" stroke-width="2.5" stroke-dasharray="2 4""##);
     }
 }
 
-fn axis(scene: &Scene, pen: &mut Pen) {
-    let plot = &scene.plot;
-    for tick in &scene.ticks {
+fn axis(strip: &Strip, pen: &mut Pen) {
+    let plot = &strip.plot;
+    for tick in &strip.ticks {
         let (top, bottom) = (Point::new(tick.x, plot.top), Point::new(tick.x, plot.bottom));
         pen.line(top, bottom, r##"stroke="#e6e6e6" stroke-width="1""##);
         pen.line(bottom, Point::new(tick.x, plot.bottom + px(6)), r##"stroke="#555""##);
@@ -116,8 +119,8 @@ fn repeat(repeat: &Repeat, plot: &Area, pen: &mut Pen) {
     }
 }
 
-fn clashes(scene: &Scene, pen: &mut Pen) {
-    for clash in &scene.clashes {
+fn clashes(strip: &Strip, pen: &mut Pen) {
+    for clash in &strip.clashes {
         pen.rect("clash", &clash.area, r##"fill="#f7d0d5""##);
         pen.hatch(&clash.area, px(10), &format!(r#"stroke="{ALARM}" stroke-width="2.5""#));
         let outline = format!(r#"fill="none" stroke="{ALARM}" stroke-width="1.5""#);
@@ -126,8 +129,8 @@ fn clashes(scene: &Scene, pen: &mut Pen) {
 }
 
 /// The lifelines of those who are paused, or of all others.
-fn lifelines(scene: &Scene, paused: bool, pen: &mut Pen) {
-    for lifeline in &scene.lifelines {
+fn lifelines(strip: &Strip, paused: bool, pen: &mut Pen) {
+    for lifeline in &strip.lifelines {
         for stroke in lifeline.strokes.iter().filter(|stroke| stroke.is_paused == paused) {
             let (left, right) =
                 (Point::new(stroke.left, lifeline.y), Point::new(stroke.right, lifeline.y));
@@ -144,9 +147,9 @@ fn life(is_paused: bool) -> &'static str {
     }
 }
 
-fn bars(scene: &Scene, pen: &mut Pen) {
-    for bar in &scene.bars {
-        self::bar(bar.kind.sort, &bar.area, Some(&scene.plot), pen);
+fn bars(strip: &Strip, pen: &mut Pen) {
+    for bar in &strip.bars {
+        self::bar(bar.kind.sort, &bar.area, Some(&strip.plot), pen);
     }
 }
 
@@ -261,8 +264,8 @@ fn arrow(arrow: &Arrow, pen: &mut Pen) {
     pen.close("g");
 }
 
-fn marks(scene: &Scene, pen: &mut Pen) {
-    for mark in &scene.marks {
+fn marks(strip: &Strip, pen: &mut Pen) {
+    for mark in &strip.marks {
         match mark.kind {
             MarkKind::Crash => {
                 let look = format!(r#"stroke="{INK}" stroke-width="3.6""#);
@@ -370,7 +373,7 @@ pub(crate) fn label(label: &Label, pen: &mut Pen) {
     let center = room.center;
     let is_on_plot = matches!(
         role,
-        LabelRole::Message(_)
+        LabelRole::Message { .. }
             | LabelRole::Clash
             | LabelRole::FenceAside
             | LabelRole::Mark
@@ -386,7 +389,7 @@ pub(crate) fn label(label: &Label, pen: &mut Pen) {
     let (colour, weight) = match role {
         LabelRole::Title | LabelRole::Process => (INK, "bold"),
         LabelRole::Clash => (ALARM, "bold"),
-        LabelRole::Curve(index) => (style::of_kind(index).stroke, "normal"),
+        LabelRole::Curve(index) => (style::ink_of(index), "normal"),
         LabelRole::Fence => (WHITE, "bold"),
         LabelRole::FenceAside | LabelRole::Mark | LabelRole::Repeat => (INK, "bold"),
         LabelRole::Timer

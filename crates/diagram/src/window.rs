@@ -7,10 +7,8 @@ use conclave_observe::Time;
 use conclave_observe::trace::Trace;
 
 use crate::history::{History, is_within};
+use crate::sheet::Sheet;
 use crate::{Options, fold};
-
-/// With more arrows than that, a picture is a grey patch.
-const ARROWS_MOST: usize = 400;
 
 /// A part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +33,7 @@ enum Choice {
 
 impl Window {
     /// What was asked for; where one end is open, no more than fits.
-    pub fn choose(history: &History, options: &Options) -> Self {
+    pub fn choose(history: &History, options: &Options, sheet: &Sheet) -> Self {
         let (start, end) = (history.start(), history.end());
         match (options.from, options.to) {
             (Some(from), Some(to)) => {
@@ -43,14 +41,14 @@ impl Window {
                 Self { from, to, choice: Choice::Asked }
             }
             (Some(from), None) => {
-                let to = last_that_fits(history, from);
+                let to = last_that_fits(history, from, sheet);
                 let choice = if to < end { Choice::EndCut } else { Choice::Asked };
                 Self { from, to: to.max(from), choice }
             }
             (None, to) => {
                 let asked = to.filter(|&to| to < end);
                 let to = asked.unwrap_or(end).max(start);
-                let from = first_that_fits(history, to);
+                let from = first_that_fits(history, to, sheet);
                 let choice = match asked {
                     _ if from > start => Choice::BeginningCut,
                     Some(_) => Choice::Asked,
@@ -88,23 +86,23 @@ impl Window {
 }
 
 /// The earliest moment from which on everything until `to` fits into one picture.
-fn first_that_fits(history: &History, to: Time) -> Time {
+fn first_that_fits(history: &History, to: Time, sheet: &Sheet) -> Time {
     let until = history.moments.partition_point(|&at| at <= to);
     let moments = &history.moments[..until];
-    let too_early = moments.partition_point(|&from| !fits(history, (from, to)));
+    let too_early = moments.partition_point(|&from| !fits(history, (from, to), sheet));
     moments.get(too_early).copied().unwrap_or(to)
 }
 
 /// The latest moment until which everything since `from` fits into one picture.
-fn last_that_fits(history: &History, from: Time) -> Time {
+fn last_that_fits(history: &History, from: Time, sheet: &Sheet) -> Time {
     let since = history.moments.partition_point(|&at| at < from);
     let moments = &history.moments[since..];
-    let fitting = moments.partition_point(|&to| fits(history, (from, to)));
+    let fitting = moments.partition_point(|&to| fits(history, (from, to), sheet));
     moments.get(fitting.saturating_sub(1)).copied().unwrap_or(from)
 }
 
-fn fits(history: &History, window: (Time, Time)) -> bool {
+fn fits(history: &History, window: (Time, Time), sheet: &Sheet) -> bool {
     let flights = history.flights.iter();
     let arrows = flights.filter(|flight| is_within(flight.sent, flight.until(), window)).count();
-    arrows <= ARROWS_MOST && fold::fits(history, window)
+    arrows <= sheet.arrows_most && fold::fits(history, window, sheet)
 }

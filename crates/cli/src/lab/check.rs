@@ -27,7 +27,7 @@ use crate::exit;
 use crate::lab::interrupt::{self, is_interrupted};
 use crate::lab::progress::Progress;
 use crate::lab::spelling::{refused, spelt};
-use crate::lab::words::{CheckArgs, DrawingArgs, Format};
+use crate::lab::words::{CheckArgs, Format};
 use crate::output;
 
 pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
@@ -39,7 +39,8 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         bail!("--quick and --format are for the table of all; give --all instead of an algorithm");
     }
     let plan = plan_of(args)?;
-    for path in args.trace.iter().chain(&args.svg).chain(&args.dump) {
+    output::check_window(&args.drawing)?;
+    for path in args.trace.iter().chain(&args.drawing.svg).chain(&args.dump) {
         output::check_writable(path)?;
     }
     if account::is_endless(&plan) {
@@ -68,9 +69,8 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         if let Some(path) = &args.trace {
             output::write_file(path, |file| file.write_all(json::write(trace).as_bytes()))?;
         }
-        let drawing = DrawingArgs { svg: args.svg.clone(), svg_from: None, svg_to: None };
         let caption = vec![format!("{}: {reason}", word(&searched.finding.verdict))];
-        output::draw(trace, &drawing, trace.header.members.len(), caption)?;
+        output::draw(trace, &args.drawing, trace.header.members.len(), caption)?;
     }
     if let Some(path) = &args.dump {
         let max_time = args.max_time.saturating_sub(took);
@@ -86,7 +86,7 @@ fn say_what_is_not_written(args: &CheckArgs, searched: &Searched) {
     if searched.trace.is_some() {
         return;
     }
-    for path in args.trace.iter().chain(&args.svg) {
+    for path in args.trace.iter().chain(&args.drawing.svg) {
         anstream::eprintln!(
             "conclave: {}: not written, there is no counterexample",
             path.display()

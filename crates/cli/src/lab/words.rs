@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use conclave_algorithms::quorum::Construction;
+use conclave_diagram::Medium;
 use conclave_observe::Time;
 use conclave_workbench::notation::parse_time;
 use conclave_workbench::setting::{self, MEMBERS_MAX, SettingError};
@@ -148,7 +149,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct DrawingArgs {
-    /// Draw the run as a space-time diagram
+    /// Draw the run, or the counterexample, as a space-time diagram
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Draw it from that time on
@@ -157,6 +158,19 @@ pub struct DrawingArgs {
     /// Draw it up to that time
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "svg")]
     pub svg_to: Option<Time>,
+    /// Draw it in one row, however wide, instead of in rows that fit a page
+    #[arg(long, requires = "svg")]
+    pub svg_scroll: bool,
+}
+
+impl DrawingArgs {
+    /// What the picture is for.
+    pub fn medium(&self) -> Medium {
+        match self.svg_scroll {
+            true => Medium::Scroll,
+            false => Medium::Page,
+        }
+    }
 }
 
 /// `conclave scenarios`

@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use conclave_core::{KindIndex, Seat};
-use conclave_observe::LossCause;
+use conclave_core::{KindIndex, Phase, Seat};
 use conclave_observe::trace::{Trace, brief};
+use conclave_observe::{LossCause, Time};
 
 use super::frame::Frame;
 use crate::geometry::{Direction, Point, Px, Room, px};
@@ -44,9 +44,13 @@ fn arrow(trace: &Trace, flight: &Flight, history: &History, frame: &Frame) -> Op
     let sender = Point::new(frame.scale.x(flight.sent), frame.y(flight.from)?);
     let arrival = match flight.fate {
         // Nothing is known of its end but that it comes after that of the picture.
-        Fate::InFlight => {
+        Fate::InFlight if frame.is_last => {
             let least = frame.right + frame.scale.width(history.delay) / 4;
             frame.scale.x(flight.arrival).max(least)
+        }
+        Fate::InFlight => {
+            let least = Time(frame.end.0.saturating_add(history.delay.0 / 4));
+            frame.scale.x(flight.arrival.max(least))
         }
         Fate::Received { .. } | Fate::Lost { .. } => frame.scale.x(flight.arrival),
     };
@@ -150,27 +154,43 @@ fn on(arrow: &Arrow, percent: i64) -> Point {
     arrow.tail.towards(arrow.head, percent).moved(direction, Px::ZERO, aside)
 }
 
-/// Writes along each arrow what it says: in full, or at least its kind; if there is no room for
-/// either, its line style and the legend have to do. They must do for what is drawn faintly.
-pub(super) fn label(trace: &Trace, arrows: &[Arrow], placer: &mut Placer) {
+/// Writes along each arrow what it says: in full, or its values, or at least its kind; if there is
+/// no room for either, its line style and the legend have to do. They must do for what is drawn
+/// faintly.
+pub(super) fn label(trace: &Trace, arrows: &[Arrow], strip: usize, placer: &mut Placer) {
     let foreground = arrows.iter().enumerate().filter(|(_, arrow)| !arrow.is_background);
     for (index, arrow) in foreground {
+        let role = LabelRole::Message { strip, arrow: index };
         let copy = if arrow.is_copy { "copy: " } else { "" };
         let full = format!("{copy}{}", brief::plain(&arrow.text));
         let values = format!("{copy}{}", brief::brief(&arrow.text));
         let short = if arrow.is_copy { "copy".into() } else { kind_name(trace, arrow.kind) };
-        let texts = [full, values, short];
+        let bare = if is_decided_by_values(trace, arrow) { bare(&values) } else { None };
+        let texts: Vec<String> = [full, values].into_iter().chain(bare).chain([short]).collect();
         let fitting = texts.iter().filter(|text| text.chars().count() <= LETTERS_MOST);
         for words in fitting {
-            if placer.put_best(places(arrow, index, words)) {
+            if placer.put_best(places(arrow, role, words)) {
                 break;
             }
         }
     }
 }
 
+/// Whether it matters more what a message says than of which kind it is, which its line tells too:
+/// so it is where ids and terms decide.
+fn is_decided_by_values(trace: &Trace, arrow: &Arrow) -> bool {
+    let kind = trace.header.kinds.get(usize::from(arrow.kind));
+    kind.is_some_and(|kind| kind.phase == Phase::Elect) && !arrow.is_copy
+}
+
+/// What is in the brackets of `Election(p3, p80)`.
+fn bare(values: &str) -> Option<String> {
+    let (_, inner) = values.strip_suffix(')')?.split_once('(')?;
+    Some(inner.into())
+}
+
 /// Where along an arrow a text could stand, and how much worse than in its middle that would be.
-fn places(arrow: &Arrow, index: usize, words: &str) -> impl Iterator<Item = (usize, Label)> {
+fn places(arrow: &Arrow, role: LabelRole, words: &str) -> impl Iterator<Item = (usize, Label)> {
     let direction = Direction::between(arrow.tail, arrow.head);
     let length = arrow.tail.distance(arrow.head);
     let half = text::width(words, style::SMALL).half();
@@ -186,7 +206,6 @@ fn places(arrow: &Arrow, index: usize, words: &str) -> impl Iterator<Item = (usi
         .flat_map(move |(percent, price)| [(percent, price, -aside), (percent, price + 10, aside)])
         .map(move |(percent, price, aside)| {
             let center = on(arrow, percent).moved(direction, Px::ZERO, aside);
-            let role = LabelRole::Message(index);
             (price, Label::tilted(role, words.into(), style::SMALL, center, direction))
         })
 }

@@ -10,7 +10,7 @@ use conclave_observe::trace::Trace;
 use super::frame::Frame;
 use crate::geometry::{Point, Px, px};
 use crate::placer::Placer;
-use crate::scene::{Fold, Label, LabelRole, Scene, Tick};
+use crate::scene::{Fold, Label, LabelRole, Strip, Tick};
 use crate::style;
 
 /// How high the axis is, with all that is written below it.
@@ -97,17 +97,26 @@ pub(super) fn ticks(trace: &Trace, frame: &Frame) -> Vec<Tick> {
 }
 
 /// Writes the axis: how long folded stretches are, then times for which there is room.
-pub(super) fn label(trace: &Trace, scene: &Scene, frame: &Frame, placer: &mut Placer) {
+pub(super) fn label(trace: &Trace, strip: &Strip, frame: &Frame, placer: &mut Placer) {
     let unit = Unit::of(trace, step(trace, frame));
-    let (upper, lower) = (scene.plot.bottom + px(16), scene.plot.bottom + px(36));
+    let (upper, lower) = (strip.plot.bottom + px(16), strip.plot.bottom + px(36));
     let words = match unit {
         Unit::Delays => String::from("time in message delays"),
         Unit::Steps => String::from("steps, one after the other"),
         _ => format!("time in {}", unit.name()),
     };
-    let start = Point::new(scene.plot.left, lower);
-    placer.put(Label::beginning(LabelRole::Axis, words, style::SMALL, start));
-    for fold in &scene.folds {
+    let start = Point::new(strip.plot.left, lower);
+    let words = frame.is_last.then_some(words);
+    let later = strip.quiet_before.map(|time| {
+        let unit = Unit::of(trace, time);
+        format!("{} {} later", unit.show(time), unit.name())
+    });
+    let words: Vec<String> = later.into_iter().chain(words).collect();
+    if !words.is_empty() {
+        let words = words.join("; ");
+        placer.put(Label::beginning(LabelRole::Axis, words, style::SMALL, start));
+    }
+    for fold in &strip.folds {
         let length = fold.to - fold.from;
         let unit = Unit::of(trace, length);
         let words = format!("{} {}", unit.show(length), unit.name());
@@ -116,7 +125,7 @@ pub(super) fn label(trace: &Trace, scene: &Scene, frame: &Frame, placer: &mut Pl
             Label::centred(LabelRole::Fold, words.clone(), style::SMALL, Point::new(x, y))
         }));
     }
-    for tick in &scene.ticks {
+    for tick in &strip.ticks {
         let (words, center) = (unit.show(tick.at), Point::new(tick.x, upper));
         placer.put_first([Label::centred(LabelRole::Tick, words, style::SMALL, center)]);
     }

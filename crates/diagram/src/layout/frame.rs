@@ -8,23 +8,32 @@ use conclave_observe::Time;
 use conclave_observe::trace::Trace;
 
 use super::lifelines;
-use crate::fold::TimeScale;
+use crate::fold::{self, Room, TimeScale};
 use crate::geometry::{Area, Px, px};
 use crate::history::{History, is_within};
+use crate::sheet::Sheet;
+use crate::strips::{self, BESIDE_MOST, Piece};
 use crate::style;
 
 /// Up to that many processes are all drawn; of more, only those to which something happens.
 const ROWS_ALL: usize = 32;
 /// Up to that many are drawn at their full distance.
 const ROWS_SPACIOUS: i64 = 20;
+/// So many in several strips are nearer to each other, by that many percent: the picture would be
+/// higher than a page.
+const ROWS_TALL: usize = 7;
+const LANE_TALL: u64 = 80;
 /// What is left between the edge of the plot and the first or last moment.
 const PAD: Px = px(16);
 /// What is left there where arrows cross the edge: enough to see which way they go.
 const PAD_CROSSED: Px = px(64);
+/// In pictures wider than that, names are written at both ends.
+const NAMED_TWICE: Px = px(1_100);
 /// The least width of a plot.
 const PLOT_LEAST: Px = px(420);
 
 /// Which processes are drawn, from top to bottom.
+#[derive(Clone)]
 pub(crate) struct Rows {
     seats: Vec<Seat>,
     by_seat: Vec<Option<usize>>,
@@ -74,7 +83,7 @@ impl Rows {
     }
 }
 
-/// Where times and processes are.
+/// Where times and processes are, in one strip.
 pub(crate) struct Frame {
     pub window: (Time, Time),
     pub scale: TimeScale,
@@ -85,23 +94,74 @@ pub(crate) struct Frame {
     top: Px,
     /// The distance of two lifelines.
     pub lane: Px,
+    /// Which strip it is, from above.
+    pub strip: usize,
+    /// Whether it is the lowest one.
+    pub is_last: bool,
+    /// How long nothing happened since the strip above, if that is long.
+    pub quiet_before: Option<Time>,
+    /// When the picture ends.
+    pub end: Time,
+    /// Whether names stand at both ends of the lifelines.
+    pub is_named_twice: bool,
 }
 
 impl Frame {
-    pub fn new(trace: &Trace, history: &History, window: (Time, Time), rows: Rows) -> Self {
-        let seen = || {
-            let flights = history.flights.iter();
-            flights.filter(|flight| is_within(flight.sent, flight.until(), window))
+    /// The strips of a picture, as wide as its sheet allows if there is `beside` left at their
+    /// right.
+    pub fn strips(
+        trace: &Trace,
+        history: &History,
+        window: (Time, Time),
+        rows: &Rows,
+        sheet: &Sheet,
+        beside: Px,
+    ) -> Vec<Self> {
+        let names = lifelines::name_width(trace, rows);
+        let left = style::MARGIN + names + px(10);
+        let plot = sheet.width - left - names - px(16) - beside - style::MARGIN;
+        let whole = Piece { window, beside: (None, None), quiet_before: None };
+        let (before, behind) = pads(history, &whole);
+        let room = Room {
+            alone: (plot - before - behind).max(PLOT_LEAST),
+            among: (plot - BESIDE_MOST * 2).max(PLOT_LEAST),
         };
-        let enters = seen().any(|flight| flight.sent < window.0);
-        let leaves = seen().any(|flight| flight.until().is_none_or(|until| until > window.1));
-        let pad = |is_crossed| if is_crossed { PAD_CROSSED } else { PAD };
-        let left = style::MARGIN + lifelines::name_width(trace, &rows) + px(10);
-        let scale = TimeScale::new(history, window, seen().count(), left + pad(enters));
-        let right = (scale.right() + pad(leaves)).max(left + PLOT_LEAST);
+        let seen = history.flights.iter();
+        let arrows = seen.filter(|flight| is_within(flight.sent, flight.until(), window)).count();
+        let slope = fold::slope(history, window, arrows, sheet, &room);
+        let pieces = strips::cut(history, window, slope, &room);
+        let last = pieces.len() - 1;
         let count = i64::try_from(rows.len().max(1)).unwrap_or(i64::MAX);
-        let lane = (style::LANE * ROWS_SPACIOUS / count).clamp(style::LANE_LEAST, style::LANE);
-        Self { window, scale, rows, left, right, top: Px::ZERO, lane }
+        let most = match rows.len() {
+            ROWS_TALL.. if last > 0 => sheet.lane.scaled(LANE_TALL, 100),
+            _ => sheet.lane,
+        };
+        let lane = (sheet.lane * ROWS_SPACIOUS / count).clamp(style::LANE_LEAST, most);
+        let mut frames: Vec<Self> = Vec::new();
+        for (strip, piece) in pieces.into_iter().enumerate() {
+            let (before, behind) = pads(history, &piece);
+            let scale = TimeScale::new(history, piece.window, slope, left + before);
+            let right = (scale.right() + behind).max(left + PLOT_LEAST);
+            frames.push(Self {
+                window: piece.window,
+                scale,
+                rows: rows.clone(),
+                left,
+                right,
+                top: Px::ZERO,
+                lane,
+                strip,
+                is_last: strip == last,
+                quiet_before: piece.quiet_before,
+                end: window.1,
+                is_named_twice: false,
+            });
+        }
+        let is_wide = frames.iter().any(|frame| frame.right - frame.left > NAMED_TWICE);
+        for frame in &mut frames {
+            frame.is_named_twice = is_wide || beside > Px::ZERO;
+        }
+        frames
     }
 
     /// Moves the plot down to there.
@@ -139,4 +199,16 @@ impl Frame {
     pub fn sees(&self, from: Time, to: Option<Time>) -> bool {
         is_within(from, to, self.window)
     }
+}
+
+/// What is left beyond the first and the last moment of a piece: more where arrows cross the edge.
+fn pads(history: &History, piece: &Piece) -> (Px, Px) {
+    let window = piece.window;
+    let flights = history.flights.iter();
+    let seen: Vec<_> =
+        flights.filter(|flight| is_within(flight.sent, flight.until(), window)).collect();
+    let enters = seen.iter().any(|flight| flight.sent < window.0);
+    let leaves = seen.iter().any(|flight| flight.until().is_none_or(|until| until > window.1));
+    let pad = |is_crossed| if is_crossed { PAD_CROSSED } else { PAD };
+    (piece.beside.0.unwrap_or(pad(enters)), piece.beside.1.unwrap_or(pad(leaves)))
 }

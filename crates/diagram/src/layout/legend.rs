@@ -46,8 +46,10 @@ pub(super) fn lay(
 }
 
 fn entries(trace: &Trace, history: &History, scene: &Scene) -> Vec<(Sample, String)> {
+    let strips = || scene.strips.iter();
+    let arrows = || strips().flat_map(|strip| &strip.arrows);
     let kinds: BTreeSet<(KindIndex, bool)> =
-        scene.arrows.iter().map(|arrow| (arrow.kind, arrow.is_background)).collect();
+        arrows().map(|arrow| (arrow.kind, arrow.is_background)).collect();
     let kinds = kinds.into_iter().map(|(kind, is_background)| {
         let sample = if is_background { Sample::Background(kind) } else { Sample::Kind(kind) };
         (sample, kind_name(trace, kind))
@@ -56,12 +58,16 @@ fn entries(trace: &Trace, history: &History, scene: &Scene) -> Vec<(Sample, Stri
         if history.is_thinned { "quiet but for upkeep, shortened" } else { "quiet, shortened" };
     let is_lost = |fate: &Fate| matches!(fate, Fate::Lost { .. });
     let others = [
-        (Sample::Lost, "lost", scene.arrows.iter().any(|arrow| is_lost(&arrow.fate))),
-        (Sample::Copy, "copy made by the network", scene.arrows.iter().any(|arrow| arrow.is_copy)),
+        (Sample::Lost, "lost", arrows().any(|arrow| is_lost(&arrow.fate))),
+        (Sample::Copy, "copy made by the network", arrows().any(|arrow| arrow.is_copy)),
         (Sample::Paused, "paused", is_paused(scene)),
-        (Sample::Timer, "timer that runs out", scene.timers.iter().any(|it| it.runs_out)),
-        (Sample::Own, "says to itself", !scene.own.is_empty()),
-        (Sample::Fold, quiet, !scene.folds.is_empty()),
+        (
+            Sample::Timer,
+            "timer that runs out",
+            strips().any(|it| it.timers.iter().any(|it| it.runs_out)),
+        ),
+        (Sample::Own, "says to itself", strips().any(|it| !it.own.is_empty())),
+        (Sample::Fold, quiet, strips().any(|it| !it.folds.is_empty())),
     ];
     let others = others.into_iter().filter(|&(_, _, is_seen)| is_seen);
     let others = others.map(|(sample, words, _)| (sample, words.into()));
@@ -74,7 +80,8 @@ fn bars(trace: &Trace, scene: &Scene) -> Vec<(Sample, String)> {
     let changes = words.flat_map(|word| word.picture.bars);
     let mut samples: Vec<(Sample, String)> = Vec::new();
     for sort in changes.map(|change| change.sort()) {
-        let seen = || scene.bars.iter().filter(|bar| bar.kind.sort.name == sort.name);
+        let bars = || scene.strips.iter().flat_map(|strip| &strip.bars);
+        let seen = || bars().filter(|bar| bar.kind.sort.name == sort.name);
         let sample = Sample::Bar(sort);
         if seen().next().is_none() || samples.iter().any(|(other, _)| *other == sample) {
             continue;
@@ -92,7 +99,7 @@ fn bars(trace: &Trace, scene: &Scene) -> Vec<(Sample, String)> {
 /// One of each shape, in the order in which they first appear.
 fn marks(scene: &Scene) -> Vec<(Sample, String)> {
     let mut samples: Vec<(Sample, String)> = Vec::new();
-    for mark in &scene.marks {
+    for mark in scene.strips.iter().flat_map(|strip| &strip.marks) {
         let Some(words) = mark.kind.meaning() else { continue };
         if samples.iter().all(|(_, other)| other != words) {
             samples.push((Sample::Mark(mark.kind), words.into()));
@@ -102,6 +109,6 @@ fn marks(scene: &Scene) -> Vec<(Sample, String)> {
 }
 
 fn is_paused(scene: &Scene) -> bool {
-    let mut strokes = scene.lifelines.iter().flat_map(|lifeline| &lifeline.strokes);
-    strokes.any(|stroke| stroke.is_paused)
+    let lifelines = scene.strips.iter().flat_map(|strip| &strip.lifelines);
+    lifelines.flat_map(|lifeline| &lifeline.strokes).any(|stroke| stroke.is_paused)
 }

@@ -8,15 +8,11 @@ use conclave_core::Seat;
 use conclave_observe::trace::Trace;
 
 use super::frame::{Frame, Rows};
-use super::waits;
 use crate::geometry::{Point, Px, px};
 use crate::history::{Absence, History};
 use crate::placer::Placer;
-use crate::scene::{AbsenceKind, Label, LabelRole, Lifeline, Mark, MarkKind, Scene, Stroke};
+use crate::scene::{AbsenceKind, Label, LabelRole, Lifeline, Mark, MarkKind, Strip, Stroke};
 use crate::{style, text};
-
-/// In pictures wider than that, names are written at both ends.
-const NAMED_TWICE: Px = px(1_100);
 
 /// The name of a process.
 pub(super) fn name_of(trace: &Trace, seat: Seat) -> String {
@@ -80,22 +76,14 @@ pub(super) fn marks(history: &History, frame: &Frame) -> Vec<Mark> {
 }
 
 /// How much room names take at the right end.
-pub(super) fn right_margin(trace: &Trace, frame: &Frame, waits: &waits::Plan) -> Px {
-    if is_named_twice(frame, !waits.is_empty()) {
-        name_width(trace, &frame.rows) + px(16)
-    } else {
-        Px::ZERO
-    }
-}
-
-fn is_named_twice(frame: &Frame, has_waits: bool) -> bool {
-    has_waits || frame.right - frame.left > NAMED_TWICE
+pub(super) fn right_margin(trace: &Trace, frame: &Frame) -> Px {
+    if frame.is_named_twice { name_width(trace, &frame.rows) + px(16) } else { Px::ZERO }
 }
 
 /// Writes the names.
-pub(super) fn name(trace: &Trace, scene: &Scene, frame: &Frame, placer: &mut Placer) {
+pub(super) fn name(trace: &Trace, strip: &Strip, frame: &Frame, placer: &mut Placer) {
     let size = style::PROCESS.min(frame.lane.scaled(6, 10));
-    for lifeline in &scene.lifelines {
+    for lifeline in &strip.lifelines {
         let name = name_of(trace, lifeline.seat);
         let width = text::width(&name, size);
         let mut write = |x: Px| {
@@ -103,7 +91,7 @@ pub(super) fn name(trace: &Trace, scene: &Scene, frame: &Frame, placer: &mut Pla
             placer.put(Label::beginning(LabelRole::Process, name.clone(), size, start));
         };
         write(frame.left - px(8) - width);
-        if is_named_twice(frame, !scene.waits.is_empty()) {
+        if frame.is_named_twice {
             write(frame.right + px(8));
         }
     }

@@ -15,12 +15,14 @@ use crate::{style, text};
 const ROWS: usize = 3;
 /// How far below each other they are.
 const APART: Px = px(9);
+/// Where lifelines are nearer to each other, timers would hide what is between them.
+const LANE_LEAST: Px = px(50);
 /// One that is set more often than that at a process is upkeep: it would hide the others.
 const SETTINGS_MOST: usize = 10;
 
 /// Places the bars of timers, in rows below their lifelines.
 pub(super) fn lay(history: &History, frame: &Frame) -> Vec<TimerBar> {
-    if frame.lane < style::LANE {
+    if frame.lane < LANE_LEAST {
         return Vec::new();
     }
     let seen = || history.timers.iter().filter(|timer| frame.sees(timer.from, timer.to));
@@ -40,7 +42,7 @@ pub(super) fn lay(history: &History, frame: &Frame) -> Vec<TimerBar> {
             name: timer.name.clone(),
             from: timer.from,
             to: timer.to,
-            runs_out: timer.runs_out,
+            runs_out: timer.runs_out && timer.to.is_some_and(|to| to <= frame.window.1),
             row,
             area: Area { left, top, right: right.max(left + px(2)), bottom: top + style::TIMER },
         });

@@ -72,10 +72,6 @@ impl Plan {
         Self { edges, tracks }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.edges.is_empty()
-    }
-
     fn is_labelled(&self) -> bool {
         self.tracks <= TRACKS_LABELLED
     }
@@ -120,7 +116,7 @@ impl Plan {
         let write = |place: Point| {
             Label::centred(LabelRole::WaitsFor, "waits for".into(), style::SMALL, place)
         };
-        if !self.is_labelled() {
+        if !self.is_labelled() && !waits.is_empty() {
             let apex = waits.iter().map(|wait| wait.apex).min().unwrap_or_default();
             placer.put_first([write(Point::new(apex + px(20), frame.plot().top + px(6)))]);
             return;

@@ -8,9 +8,9 @@ use conclave_observe::Time;
 use conclave_observe::trace::Trace;
 
 use super::axis::Unit;
-use super::frame::Frame;
+use super::frame::Rows;
 use crate::geometry::{Point, Px, px};
-use crate::history::is_within;
+use crate::history::{Flight, History, is_within};
 use crate::placer::Placer;
 use crate::scene::{Label, LabelRole};
 use crate::window::Window;
@@ -29,8 +29,8 @@ pub(super) fn title(trace: &Trace) -> String {
 }
 
 /// What is missing from the picture.
-pub(super) fn notices(trace: &Trace, window: &Window, frame: &Frame) -> Vec<String> {
-    let hidden = trace.header.members.len() - frame.rows.len();
+pub(super) fn notices(trace: &Trace, window: &Window, rows: &Rows) -> Vec<String> {
+    let hidden = trace.header.members.len() - rows.len();
     let silent = (hidden > 0).then(|| {
         format!("not drawn: {} to which nothing happens", count(hidden, "process", "processes"))
     });
@@ -71,12 +71,15 @@ pub(super) fn description(
     trace: &Trace,
     options: &Options,
     window: &Window,
-    arrows: usize,
+    history: &History,
 ) -> String {
     let unit = Unit::of(trace, Time::DELAY);
     let events = trace.records.iter().map(|record| &record.event);
     let seen = events.filter(|event| is_within(event.at, Some(event.at), window.ends()));
     let said: Vec<_> = seen.filter_map(|event| Some((event.seat, *event.what.said()?))).collect();
+    let flights = history.flights.iter();
+    let is_seen = |it: &&Flight| is_within(it.sent, it.until(), window.ends());
+    let messages = flights.filter(is_seen).count();
     let gist = (trace.header.vocabulary.summary)(&said);
     let mut description = format!(
         "Space-time diagram of {} with {}, from {} to {} {}: {}, {}.",
@@ -86,7 +89,7 @@ pub(super) fn description(
         unit.show(window.to),
         unit.name(),
         gist,
-        count(arrows, "message", "messages"),
+        count(messages, "message", "messages"),
     );
     for line in &options.caption {
         description.push(' ');

@@ -30,6 +30,40 @@ impl Pen {
         self.0.push_str(&other.0);
     }
 
+    /// Begins a picture: its size, what it is, its background; then all that was drawn elsewhere.
+    pub fn picture(
+        (width, height): (Px, Px),
+        title: &str,
+        description: &str,
+        drawn: &Self,
+    ) -> Self {
+        let mut pen = Self::default();
+        let fonts = style::FONTS;
+        draw!(pen, r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}""#);
+        draw!(pen, r#" width="{width}" height="{height}" role="img" font-family="{fonts}">"#);
+        pen.titled(title);
+        pen.text_element("desc", description);
+        pen.dark(drawn);
+        draw!(pen, r#"<rect width="{width}" height="{height}" fill="{}"/>"#, super::WHITE);
+        pen.append(drawn);
+        pen
+    }
+
+    /// How what was drawn looks to readers who have set a dark screen. Whoever does not know of
+    /// that shows the colours that are written where they are used.
+    fn dark(&mut self, drawn: &Self) {
+        draw!(self, "<style>@media (prefers-color-scheme: dark) {{");
+        for (light, dark) in style::SHADES {
+            for property in ["fill", "stroke"] {
+                let used = alloc::format!(r#"{property}="{light}""#);
+                if drawn.0.contains(&used) || (light, property) == (super::WHITE, "fill") {
+                    draw!(self, "[{used}]{{{property}:{dark}}}");
+                }
+            }
+        }
+        draw!(self, "}}</style>");
+    }
+
     pub fn close(&mut self, element: &str) {
         draw!(self, "</{element}>");
     }

@@ -9,7 +9,7 @@ use conclave_observe::trace::Trace;
 use conclave_observe::{LossCause, MessageId, Time, What};
 
 use crate::gallery;
-use crate::run::{REPLY, REQUEST, Run, contend, faulty, random, seat, time};
+use crate::run::{REPLY, REQUEST, Run, contend, faulty, only, random, scroll, seat, time};
 
 /// One journey of a message as the trace tells it, found the slow way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -59,7 +59,7 @@ fn drawn(scene: &Scene, at_the_door: &BTreeMap<MessageId, Time>) -> Vec<(Message
         Fate::InFlight => End::Unknown,
     };
     let mut drawn: Vec<_> =
-        scene.arrows.iter().map(|arrow| (arrow.message, arrow.sent, end(arrow))).collect();
+        only(scene).arrows.iter().map(|arrow| (arrow.message, arrow.sent, end(arrow))).collect();
     drawn.sort_unstable();
     drawn
 }
@@ -78,11 +78,15 @@ fn every_message_of_the_network_is_one_arrow() {
         gallery::pictures().into_iter().map(|(_, trace, _)| trace).chain((0..40).map(faulty));
     let (mut compared, mut lost, mut copied) = (0, 0, 0);
     for trace in traces.filter(|trace| trace.records.len() < 400) {
-        let scene = Scene::of(&trace, &Options::default());
+        let scene = Scene::of(&trace, &scroll());
         assert_eq!(drawn(&scene, &at_the_door(&trace)), journeys(&trace), "{}", scene.title);
-        compared += scene.arrows.len();
-        lost += scene.arrows.iter().filter(|arrow| matches!(arrow.fate, Fate::Lost { .. })).count();
-        copied += scene.arrows.iter().filter(|arrow| arrow.is_copy).count();
+        compared += only(&scene).arrows.len();
+        lost += only(&scene)
+            .arrows
+            .iter()
+            .filter(|arrow| matches!(arrow.fate, Fate::Lost { .. }))
+            .count();
+        copied += only(&scene).arrows.iter().filter(|arrow| arrow.is_copy).count();
     }
     assert!(compared > 1_000 && lost > 50 && copied > 50, "{compared} {lost} {copied}");
 }
@@ -92,7 +96,7 @@ fn a_window_has_the_arrows_that_are_under_way_in_it() {
     for seed in 0..40 {
         let trace = faulty(seed);
         let (from, to) = (time(300), time(600));
-        let options = Options { from: Some(from), to: Some(to), ..Options::default() };
+        let options = Options { from: Some(from), to: Some(to), ..scroll() };
         let seen = |&(_, sent, end): &(MessageId, Time, End)| {
             let until = match end {
                 End::Received(at) | End::LostAtTheDoor(at) => at,
@@ -114,11 +118,12 @@ fn a_window_has_the_arrows_that_are_under_way_in_it() {
 
 #[test]
 fn an_arrow_goes_from_the_time_of_sending_to_the_time_of_receipt() {
-    let scene = Scene::of(&contend(6, 2, "unit", || 100), &Options::default());
-    let x: BTreeMap<Time, Px> = scene.ticks.iter().map(|tick| (tick.at, tick.x)).collect();
-    let y: BTreeMap<_, Px> = scene.lifelines.iter().map(|line| (line.seat, line.y)).collect();
+    let scene = Scene::of(&contend(6, 2, "unit", || 100), &scroll());
+    let x: BTreeMap<Time, Px> = only(&scene).ticks.iter().map(|tick| (tick.at, tick.x)).collect();
+    let y: BTreeMap<_, Px> =
+        only(&scene).lifelines.iter().map(|line| (line.seat, line.y)).collect();
     let mut compared = 0;
-    for arrow in &scene.arrows {
+    for arrow in &only(&scene).arrows {
         let Fate::Received { at } = arrow.fate else { panic!("all arrive") };
         assert_eq!((arrow.tail.y, arrow.head.y), (y[&arrow.from], y[&arrow.to]));
         if let (Some(&sent), Some(&received)) = (x.get(&arrow.sent), x.get(&at)) {
@@ -131,10 +136,10 @@ fn an_arrow_goes_from_the_time_of_sending_to_the_time_of_receipt() {
 
 #[test]
 fn a_later_time_is_further_right_even_across_folds() {
-    let scene = Scene::of(&gallery::quiet(), &Options::default());
+    let scene = Scene::of(&gallery::quiet(), &scroll());
     let mut places: Vec<(Time, Px)> =
-        scene.arrows.iter().map(|arrow| (arrow.sent, arrow.tail.x)).collect();
-    places.extend(scene.arrows.iter().filter_map(|arrow| match arrow.fate {
+        only(&scene).arrows.iter().map(|arrow| (arrow.sent, arrow.tail.x)).collect();
+    places.extend(only(&scene).arrows.iter().filter_map(|arrow| match arrow.fate {
         Fate::Received { at } => Some((at, arrow.head.x)),
         _ => None,
     }));
@@ -146,12 +151,12 @@ fn a_later_time_is_further_right_even_across_folds() {
 fn a_message_to_oneself_is_no_arrow() {
     let mut run = Run::new("maekawa", 2);
     run.message(REQUEST, (1, 0), (1, 0), "Request").message(REPLY, (1, 0), (1, 0), "Reply");
-    assert_eq!(Scene::of(&run.trace(), &Options::default()).arrows, []);
+    assert_eq!(only(&Scene::of(&run.trace(), &scroll())).arrows, []);
     run.message(REQUEST, (1, 0), (2, 100), "Request");
-    let scene = Scene::of(&run.trace(), &Options::default());
-    assert_eq!(scene.arrows.len(), 1);
+    let scene = Scene::of(&run.trace(), &scroll());
+    assert_eq!(only(&scene).arrows.len(), 1);
     // It is a loop: one for all that is said at once.
-    let [own] = &scene.own[..] else { panic!("{:?}", scene.own) };
+    let [own] = &only(&scene).own[..] else { panic!("{:?}", only(&scene).own) };
     assert_eq!((own.seat, own.at, &*own.words), (seat(1), time(0), "Request, Reply"));
     assert!(scene.labels.iter().any(|label| label.text == "Request, Reply"));
 }
@@ -163,7 +168,7 @@ fn what_processes_say_to_themselves_is_left_out_where_there_is_more_to_see() {
     for at in 0..40 {
         run.message(REQUEST, (1, at * 100), (2, at * 100 + 50), "Request");
     }
-    assert_eq!(Scene::of(&run.trace(), &Options::default()).own, []);
+    assert_eq!(only(&Scene::of(&run.trace(), &scroll())).own, []);
 }
 
 #[test]
@@ -172,8 +177,8 @@ fn a_message_of_which_the_trace_tells_no_text_is_called_by_its_kind() {
     for record in &mut trace.records {
         record.text = None;
     }
-    let scene = Scene::of(&trace, &Options::default());
-    let said: Vec<_> = scene.arrows.iter().map(|arrow| &arrow.text[..]).collect();
+    let scene = Scene::of(&trace, &scroll());
+    let said: Vec<_> = only(&scene).arrows.iter().map(|arrow| &arrow.text[..]).collect();
     assert_eq!(said, [["Request"; 4], ["Reply"; 4]].concat());
 }
 
@@ -184,26 +189,27 @@ fn a_message_that_the_network_loses_ends_between_two_lifelines() {
         let message = run.sent(REQUEST, (1, 0), to, "Request");
         run.lost(message, (1, 0), to, LossCause::Network);
         run.message(REQUEST, (1, 0), (2, 100), "Request");
-        let scene = Scene::of(&run.trace(), &Options::default());
-        let (lost, arrived) = (&scene.arrows[0], &scene.arrows[1]);
+        let scene = Scene::of(&run.trace(), &scroll());
+        let (lost, arrived) = (&only(&scene).arrows[0], &only(&scene).arrows[1]);
         assert!(lost.head.x > lost.tail.x && lost.head.x < arrived.head.x);
         let apart = |y: Px| if y > lost.head.y { y - lost.head.y } else { lost.head.y - y };
-        assert!(scene.lifelines.iter().all(|line| apart(line.y) > px(10)), "1 to {to}");
+        assert!(only(&scene).lifelines.iter().all(|line| apart(line.y) > px(10)), "1 to {to}");
     }
 }
 
 #[test]
 fn a_message_to_a_dead_process_reaches_its_lifeline_when_it_would_have_arrived() {
-    let scene = Scene::of(&gallery::crash(), &Options::default());
-    let lost = scene.arrows.iter().find(|arrow| matches!(arrow.fate, Fate::Lost { .. })).unwrap();
-    assert_eq!(lost.head, Point::new(scene.ticks[1].x, scene.lifelines[2].y));
+    let scene = Scene::of(&gallery::crash(), &scroll());
+    let lost =
+        only(&scene).arrows.iter().find(|arrow| matches!(arrow.fate, Fate::Lost { .. })).unwrap();
+    assert_eq!(lost.head, Point::new(only(&scene).ticks[1].x, only(&scene).lifelines[2].y));
 }
 
 #[test]
 fn arrows_with_the_same_ends_do_not_hide_each_other() {
-    let scene = Scene::of(&gallery::copies(), &Options::default());
+    let scene = Scene::of(&gallery::copies(), &scroll());
     let mut bows: BTreeMap<_, Vec<Px>> = BTreeMap::new();
-    for arrow in &scene.arrows {
+    for arrow in &only(&scene).arrows {
         let ends = (arrow.tail.x, arrow.tail.y, arrow.head.x, arrow.head.y);
         bows.entry(ends).or_default().push(arrow.bow);
     }
@@ -218,18 +224,20 @@ fn a_message_still_under_way_leaves_the_picture_at_its_edge() {
     run.message(REQUEST, (1, 0), (2, 100), "Request");
     run.sent(REPLY, (2, 100), 1, "Reply");
     run.sent(REPLY, (1, 10), 2, "a late one");
-    let scene = Scene::of(&run.trace(), &Options::default());
-    for arrow in &scene.arrows[1..] {
+    let scene = Scene::of(&run.trace(), &scroll());
+    for arrow in &only(&scene).arrows[1..] {
         assert_eq!(arrow.fate, Fate::InFlight);
-        assert!(arrow.leaves && arrow.head.x == scene.plot.right && arrow.head.x > arrow.tail.x);
-        assert_ne!(arrow.head.y, scene.lifelines[arrow.to.index()].y, "it does not arrive");
+        assert!(
+            arrow.leaves && arrow.head.x == only(&scene).plot.right && arrow.head.x > arrow.tail.x
+        );
+        assert_ne!(arrow.head.y, only(&scene).lifelines[arrow.to.index()].y, "it does not arrive");
     }
-    assert!(!scene.arrows[0].leaves);
+    assert!(!only(&scene).arrows[0].leaves);
 }
 
 /// Where a time would be in a picture without folds, as far as its ticks tell.
 fn by_ticks(scene: &Scene, at: Time) -> Px {
-    let [first, second, ..] = scene.ticks[..] else { panic!("two ticks") };
+    let [first, second, ..] = only(scene).ticks[..] else { panic!("two ticks") };
     let (step, width) = (second.at - first.at, second.x - first.x);
     if at >= first.at {
         first.x + width.scaled((at - first.at).0, step.0)
@@ -241,13 +249,13 @@ fn by_ticks(scene: &Scene, at: Time) -> Px {
 #[test]
 fn what_crosses_the_edge_of_a_window_is_cut_there_and_keeps_its_direction() {
     let trace = contend(5, 3, "uniform:0.5..1.5", random(7, 50..150));
-    let options = Options { from: Some(time(400)), to: Some(time(700)), ..Options::default() };
+    let options = Options { from: Some(time(400)), to: Some(time(700)), ..scroll() };
     let scene = Scene::of(&trace, &options);
-    let (left, right) = (scene.plot.left, scene.plot.right);
+    let (left, right) = (only(&scene).plot.left, only(&scene).plot.right);
     let (mut entering, mut leaving) = (0, 0);
-    for arrow in &scene.arrows {
+    for arrow in &only(&scene).arrows {
         let Fate::Received { at } = arrow.fate else { panic!("all arrive") };
-        let y = |process: conclave_core::Seat| scene.lifelines[process.index()].y;
+        let y = |process: conclave_core::Seat| only(&scene).lifelines[process.index()].y;
         let sender = Point::new(by_ticks(&scene, arrow.sent), y(arrow.from));
         let receiver = Point::new(by_ticks(&scene, at), y(arrow.to));
         assert_eq!((arrow.enters, arrow.leaves), (sender.x < left, receiver.x > right));

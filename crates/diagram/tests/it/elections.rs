@@ -2,7 +2,6 @@
 
 use conclave_core::Seat;
 use conclave_core::election::{LARGEST, Term};
-use conclave_diagram::Options;
 use conclave_diagram::scene::{Bar, LabelRole, Mark, MarkKind, Scene};
 use conclave_observe::family::elections::Seen;
 use conclave_observe::trace::{PendingTimer, Standing, Trace};
@@ -10,19 +9,19 @@ use conclave_observe::{Time, What};
 
 use crate::gallery;
 use crate::run::{
-    CALLED, ELECTING, ELECTION, READING, REFUSED, Run, VACANT, read, seat, time, trusted, writing,
-    wrote,
+    CALLED, ELECTING, ELECTION, READING, REFUSED, Run, VACANT, only, read, scroll, seat, time,
+    trusted, writing, wrote,
 };
 
 fn scene(trace: &Trace) -> Scene {
-    Scene::of(trace, &Options::default())
+    Scene::of(trace, &scroll())
 }
 
 /// What lasts, and its number.
 type Kind = (&'static str, u64);
 
 fn bars(scene: &Scene) -> Vec<(Seat, Kind, Time, Option<Time>)> {
-    scene.bars.iter().map(|bar| (bar.seat, kind(bar), bar.from, bar.to)).collect()
+    only(scene).bars.iter().map(|bar| (bar.seat, kind(bar), bar.from, bar.to)).collect()
 }
 
 fn kind(bar: &Bar) -> Kind {
@@ -91,14 +90,15 @@ fn who_leads_and_takes_part_in_the_next_election_is_still_seen_to_lead() {
     let mut run = Run::election("bully", &[1, 2], false);
     run.event(0, 1, ELECTING).elected(100, 1, 1, 0).event(200, 1, ELECTING);
     run.event(400, 2, CALLED);
-    let kinds: Vec<Kind> = scene(&run.trace()).bars.iter().map(kind).collect();
+    let kinds: Vec<Kind> = only(&scene(&run.trace())).bars.iter().map(kind).collect();
     assert_eq!(kinds, [TAKING_PART, TAKING_PART, leading(0)], "the last is on top");
 }
 
 #[test]
 fn whoever_is_told_of_another_has_a_mark_with_its_id_and_only_one_at_a_time() {
     let scene = scene(&gallery::bully());
-    let marks: Vec<_> = scene.marks.iter().map(|mark| (mark.seat, mark.at, said(mark))).collect();
+    let marks: Vec<_> =
+        only(&scene).marks.iter().map(|mark| (mark.seat, mark.at, said(mark))).collect();
     let expected = [
         (seat(4), time(0), None),
         (seat(2), time(0), Some((CALLED, "calls an election"))),
@@ -106,7 +106,7 @@ fn whoever_is_told_of_another_has_a_mark_with_its_id_and_only_one_at_a_time() {
         (seat(2), time(400), told(3, 0)),
     ];
     assert_eq!(marks, expected);
-    assert_eq!(scene.marks[0].kind, MarkKind::Crash);
+    assert_eq!(only(&scene).marks[0].kind, MarkKind::Crash);
     assert_eq!(words(&scene, LabelRole::Note), ["calls", "6", "6"]);
     let legend = ["Election", "Answer", "Coordinator", "electing", "leading", "lost"];
     let marks = ["calls an election", "told who leads"];
@@ -117,7 +117,7 @@ fn whoever_is_told_of_another_has_a_mark_with_its_id_and_only_one_at_a_time() {
 #[test]
 fn two_leaders_of_one_term_are_marked_for_as_long_as_both_lead() {
     let scene = scene(&gallery::two_leaders());
-    let [clash] = &scene.clashes[..] else { panic!("one interval") };
+    let [clash] = &only(&scene).clashes[..] else { panic!("one interval") };
     assert_eq!((&*clash.words, &clash.holders[..]), ("two leaders", &[seat(2), seat(5)][..]));
     assert_eq!((clash.from, clash.to), (time(180), Some(time(400))));
     assert_eq!(words(&scene, LabelRole::Clash), ["two leaders"]);
@@ -131,7 +131,7 @@ fn overlapping(one_at_a_time: bool, also: impl Fn(&mut Run)) -> Vec<(Time, Optio
     run.elected(0, 1, 1, 1).elected(200, 2, 2, 2).event(600, 3, CALLED);
     also(&mut run);
     run.event(300, 1, VACANT);
-    scene(&run.trace()).clashes.iter().map(|clash| (clash.from, clash.to)).collect()
+    only(&scene(&run.trace())).clashes.iter().map(|clash| (clash.from, clash.to)).collect()
 }
 
 #[test]
@@ -153,14 +153,16 @@ fn a_paused_leader_leads_nobody_and_may_learn_at_once_that_it_was_followed() {
 fn leaders_without_terms_do_not_clash() {
     let mut run = Run::election("bully", &[1, 2], false);
     run.elected(0, 1, 1, 0).elected(0, 2, 2, 0).event(100, 1, VACANT);
-    assert_eq!(scene(&run.trace()).clashes, []);
+    assert_eq!(only(&scene(&run.trace())).clashes, []);
 }
 
 #[test]
 fn what_is_read_and_written_is_told_with_the_term_and_the_number_in_it() {
     let scene = scene(&gallery::lease());
     assert_eq!(words(&scene, LabelRole::Note), ["wrote 1.1", "read 1.1", "2"]);
-    let [crash, replace, notes @ ..] = &scene.marks[..] else { panic!("of the crash, at least") };
+    let [crash, replace, notes @ ..] = &only(&scene).marks[..] else {
+        panic!("of the crash, at least")
+    };
     assert_eq!((crash.kind, replace.kind), (MarkKind::Crash, MarkKind::Replace));
     let version = 1 << 32 | 1;
     let expected = [Some((wrote(version), "wrote")), Some((read(version, 1), "read")), told(2, 2)];
@@ -186,8 +188,11 @@ fn who_suspects_or_trusts_whom_is_said_at_its_lifeline() {
     notes.sort_unstable();
     assert_eq!(notes, expected);
     let trusts = Some((trusted(3), "trusts again"));
-    let mark = scene.marks.iter().find(|mark| said(mark) == trusts);
-    assert_eq!(mark.map(|mark| (mark.seat, mark.place.y)), Some((seat(1), scene.lifelines[0].y)));
+    let mark = only(&scene).marks.iter().find(|mark| said(mark) == trusts);
+    assert_eq!(
+        mark.map(|mark| (mark.seat, mark.place.y)),
+        Some((seat(1), only(&scene).lifelines[0].y))
+    );
     assert!(words(&scene, LabelRole::Legend).ends_with(&["suspects", "trusts again"]));
 }
 
@@ -197,13 +202,13 @@ fn who_is_dead_from_the_start_never_has_a_line() {
     run.event(0, 2, What::Crashed).event(0, 1, CALLED).event(200, 1, CALLED);
     let dead = scene(&run.trace());
     assert_eq!(
-        (dead.lifelines[1].strokes.len(), words(&dead, LabelRole::Mark)),
+        (only(&dead).lifelines[1].strokes.len(), words(&dead, LabelRole::Mark)),
         (0, vec!["down from the start"])
     );
     run.event(100, 2, What::Returned);
     let back = scene(&run.trace());
-    let [stroke] = back.lifelines[1].strokes[..] else { panic!("since it came back") };
-    assert_eq!((stroke.left, stroke.right), (back.ticks[1].x, back.plot.right));
+    let [stroke] = only(&back).lifelines[1].strokes[..] else { panic!("since it came back") };
+    assert_eq!((stroke.left, stroke.right), (only(&back).ticks[1].x, only(&back).plot.right));
     assert_eq!(words(&back, LabelRole::Mark), ["down from the start", "back"]);
 }
 
@@ -230,16 +235,19 @@ fn a_leader_that_is_not_the_largest_is_hatched_from_then_on() {
     run.event(0, 1, CALLED).event(0, 1, ELECTING);
     run.message(ELECTION, (1, 0), (3, 300), "Election");
     run.elected(200, 1, 1, 0).event(400, 2, CALLED);
-    let scene = Scene::of(&run.trace(), &Options::default());
-    let [wrong] = &scene.clashes[..] else { panic!("{:?}", scene.clashes) };
+    let scene = Scene::of(&run.trace(), &scroll());
+    let [wrong] = &only(&scene).clashes[..] else { panic!("{:?}", only(&scene).clashes) };
     assert_eq!((&*wrong.words, &wrong.holders[..]), ("not the largest", &[seat(1), seat(3)][..]));
-    assert_eq!((wrong.from, wrong.to, wrong.area.right), (time(200), None, scene.plot.right));
+    assert_eq!(
+        (wrong.from, wrong.to, wrong.area.right),
+        (time(200), None, only(&scene).plot.right)
+    );
     assert!(scene.labels.iter().any(|label| label.text == "not the largest"));
     let mut right = Run::election("bully", &[1, 2, 3], false);
     right.promises(LARGEST);
     right.event(0, 3, CALLED).event(0, 3, ELECTING).elected(200, 3, 3, 0);
     right.elected(300, 1, 3, 0).elected(300, 2, 3, 0);
-    assert_eq!(Scene::of(&right.trace(), &Options::default()).clashes, []);
+    assert_eq!(only(&Scene::of(&right.trace(), &scroll())).clashes, []);
 }
 
 fn standing(timers: &[&str]) -> Option<Box<Standing>> {
@@ -258,9 +266,12 @@ fn a_timer_is_a_thin_bar_from_its_setting_until_it_runs_out_or_is_cancelled() {
     run.event(200, 1, ELECTING).after(standing(&["Lease(2)", "Answer"]));
     run.event(300, 1, CALLED).after(standing(&["Answer"]));
     run.event(400, 2, CALLED);
-    let scene = Scene::of(&run.trace(), &Options::default());
-    let bars: Vec<_> =
-        scene.timers.iter().map(|it| (&*it.name, it.from, it.to, it.runs_out, it.row)).collect();
+    let scene = Scene::of(&run.trace(), &scroll());
+    let bars: Vec<_> = only(&scene)
+        .timers
+        .iter()
+        .map(|it| (&*it.name, it.from, it.to, it.runs_out, it.row))
+        .collect();
     assert_eq!(
         bars,
         [
@@ -269,9 +280,9 @@ fn a_timer_is_a_thin_bar_from_its_setting_until_it_runs_out_or_is_cancelled() {
             ("Answer", time(200), None, false, 0),
         ]
     );
-    let x = |at: usize| scene.ticks[at].x;
-    assert_eq!((scene.timers[0].area.left, scene.timers[0].area.right), (x(0), x(2)));
+    let x = |at: usize| only(&scene).ticks[at].x;
+    assert_eq!((only(&scene).timers[0].area.left, only(&scene).timers[0].area.right), (x(0), x(2)));
     assert!(scene.labels.iter().any(|label| label.text == "answer"));
     // A trace that does not tell of timers has none.
-    assert_eq!(Scene::of(&gallery::bully(), &Options::default()).timers, []);
+    assert_eq!(only(&Scene::of(&gallery::bully(), &scroll())).timers, []);
 }

@@ -1,25 +1,24 @@
 //! Quiet stretches are folded, and nothing but quiet stretches.
 
-use conclave_diagram::Options;
 use conclave_diagram::geometry::{Px, px};
 use conclave_diagram::scene::{Fold, LabelRole, Scene};
 use conclave_observe::What;
 use conclave_observe::trace::Trace;
 
 use crate::gallery;
-use crate::run::{REQUEST, Run, random, time};
+use crate::run::{REQUEST, Run, only, random, scroll, time};
 
 #[test]
 fn a_long_quiet_stretch_is_folded_and_its_length_is_written() {
-    let scene = Scene::of(&gallery::quiet(), &Options::default());
-    let folds: Vec<_> = scene.folds.iter().map(|fold| (fold.from, fold.to)).collect();
+    let scene = Scene::of(&gallery::quiet(), &scroll());
+    let folds: Vec<_> = only(&scene).folds.iter().map(|fold| (fold.from, fold.to)).collect();
     assert_eq!(folds, [(time(400), time(1_800)), (time(2_200), time(1_000_000))]);
     let words: Vec<_> = scene.labels.iter().filter(|label| label.role == LabelRole::Fold).collect();
     assert_eq!(
         words.iter().map(|label| &label.text[..]).collect::<Vec<_>>(),
         ["14 delays", "9978 delays"]
     );
-    for (fold, label) in scene.folds.iter().zip(words) {
+    for (fold, label) in only(&scene).folds.iter().zip(words) {
         let center = label.room.center.x;
         assert!(fold.left < center && center < fold.right);
     }
@@ -30,8 +29,8 @@ fn a_fold_takes_the_same_room_however_long_it_is() {
     let width = |length: u64| -> (Px, usize) {
         let mut run = Run::new("central", 1);
         run.entry(1, (0, 100, 200), 1).entry(1, (length, length + 100, length + 200), 2);
-        let scene = Scene::of(&run.trace(), &Options::default());
-        (scene.plot.right - scene.plot.left, scene.folds.len())
+        let scene = Scene::of(&run.trace(), &scroll());
+        (only(&scene).plot.right - only(&scene).plot.left, only(&scene).folds.len())
     };
     assert_eq!(width(1_000), width(1_000_000_000));
     assert_eq!((width(1_000).1, width(500).1), (1, 0));
@@ -52,12 +51,12 @@ fn sparse(seed: u64) -> Trace {
 fn nothing_happens_within_a_fold() {
     let mut folds = 0;
     for trace in (1..20).map(sparse).chain([gallery::quiet()]) {
-        let scene = Scene::of(&trace, &Options::default());
-        for fold in &scene.folds {
+        let scene = Scene::of(&trace, &scroll());
+        for fold in &only(&scene).folds {
             let inside = |at| fold.from < at && at < fold.to;
             assert!(!trace.records.iter().any(|record| inside(record.event.at)));
         }
-        folds += scene.folds.len();
+        folds += only(&scene).folds.len();
     }
     assert!(folds > 100, "{folds}");
 }
@@ -69,15 +68,15 @@ fn timers_that_fire_unseen_do_not_keep_a_stretch_from_being_folded() {
     for at in 2..90 {
         run.event(at * 100, 1, What::TimerFired);
     }
-    assert_eq!(Scene::of(&run.trace(), &Options::default()).folds.len(), 1);
+    assert_eq!(only(&Scene::of(&run.trace(), &scroll())).folds.len(), 1);
 }
 
 #[test]
 fn no_tick_is_within_a_fold() {
-    let scene = Scene::of(&gallery::quiet(), &Options::default());
-    assert!(scene.ticks.len() > 9);
-    for fold in &scene.folds {
-        assert!(scene.ticks.iter().all(|tick| tick.at <= fold.from || tick.at >= fold.to));
+    let scene = Scene::of(&gallery::quiet(), &scroll());
+    assert!(only(&scene).ticks.len() > 9);
+    for fold in &only(&scene).folds {
+        assert!(only(&scene).ticks.iter().all(|tick| tick.at <= fold.from || tick.at >= fold.to));
     }
 }
 
@@ -87,14 +86,14 @@ fn the_number_of_a_bar_is_clear_of_what_is_torn_out_of_it() {
     // Two stretches are torn out of the first bar, and the middle out of the second.
     run.entry(1, (0, 100, 9_000), 1).message(REQUEST, (1, 4_000), (2, 4_100), "Request");
     run.entry(2, (9_000, 9_100, 9_900), 2);
-    let scene = Scene::of(&run.trace(), &Options::default());
+    let scene = Scene::of(&run.trace(), &scroll());
     let is_number = |role| matches!(role, LabelRole::Fence | LabelRole::FenceAside);
     let numbers: Vec<_> = scene.labels.iter().filter(|label| is_number(label.role)).collect();
     assert_eq!(numbers.len(), 2);
-    assert_eq!(scene.folds.len(), 3);
+    assert_eq!(only(&scene).folds.len(), 3);
     for label in numbers {
         let (left, right) = label.room.sides();
-        for (from, to) in scene.folds.iter().map(Fold::tear) {
+        for (from, to) in only(&scene).folds.iter().map(Fold::tear) {
             assert!(right <= from || left >= to, "{} is cut", label.text);
         }
     }

@@ -6,7 +6,7 @@ use conclave_diagram::scene::{Label, LabelRole, Scene};
 use conclave_observe::What;
 
 use crate::gallery;
-use crate::run::{Run, contend, faulty, random};
+use crate::run::{Run, contend, faulty, only, random, scroll};
 
 fn scenes() -> Vec<Scene> {
     let pictures = gallery::all().into_iter();
@@ -60,7 +60,7 @@ fn everything_that_is_written_is_within_the_picture() {
 fn what_happens_last_is_still_labelled_within_the_picture() {
     let mut run = Run::new("central", 2);
     run.entry(1, (0, 100, 600), 1).event(640, 2, What::Crashed);
-    let scene = Scene::of(&run.trace(), &Options::default());
+    let scene = Scene::of(&run.trace(), &scroll());
     let label = scene.labels.iter().find(|label| label.text == "crash").unwrap();
     assert!(label.room.sides().1 <= scene.width, "{label:?}");
 }
@@ -73,7 +73,8 @@ fn nothing_is_written_smaller_than_eleven_pixels() {
 #[test]
 fn every_process_is_named_at_its_lifeline() {
     for scene in scenes() {
-        for lifeline in &scene.lifelines {
+        let lifelines = scene.strips.iter().flat_map(|strip| &strip.lifelines);
+        for lifeline in lifelines {
             let is_named_otherwise = scene.title.starts_with("bully");
             let number = lifeline.seat.index();
             let id = if is_named_otherwise { [3, 5, 6, 80][number] } else { number + 1 };
@@ -82,7 +83,7 @@ fn every_process_is_named_at_its_lifeline() {
                 label.role == LabelRole::Process
                     && label.text == name
                     && label.room.center.y == lifeline.y
-                    && label.room.sides().1 < scene.plot.left
+                    && label.room.sides().1 < scene.strips[0].plot.left
             });
             assert!(named, "{}: {name}", scene.title);
         }
@@ -91,7 +92,7 @@ fn every_process_is_named_at_its_lifeline() {
 
 fn messages(scene: &Scene) -> Vec<(usize, &str)> {
     let labels = scene.labels.iter().filter_map(|label| match label.role {
-        LabelRole::Message(arrow) => Some((arrow, &label.text[..])),
+        LabelRole::Message { arrow, .. } => Some((arrow, &label.text[..])),
         _ => None,
     });
     labels.collect()
@@ -99,7 +100,7 @@ fn messages(scene: &Scene) -> Vec<(usize, &str)> {
 
 #[test]
 fn where_there_is_room_every_arrow_says_all_it_has_to_say() {
-    let scene = Scene::of(&gallery::lone_entry(), &Options::default());
+    let scene = Scene::of(&gallery::lone_entry(), &scroll());
     let texts: Vec<_> = messages(&scene).into_iter().map(|(_, text)| text).collect();
     assert_eq!(texts, [["Request(1)"; 4], ["Reply(#0)"; 4]].concat());
 }
@@ -108,8 +109,8 @@ fn where_there_is_room_every_arrow_says_all_it_has_to_say() {
 fn a_label_lies_along_its_own_arrow() {
     for scene in scenes() {
         for label in &scene.labels {
-            let LabelRole::Message(index) = label.role else { continue };
-            let arrow = &scene.arrows[index];
+            let LabelRole::Message { strip, arrow } = label.role else { continue };
+            let arrow = &scene.strips[strip].arrows[arrow];
             let there = arrow.tail.on_way(arrow.head, label.room.center.x);
             let is_steep = arrow.head.x - arrow.tail.x < px(4);
             let off = there.distance(label.room.center);
@@ -125,9 +126,24 @@ fn a_label_lies_along_its_own_arrow() {
 
 #[test]
 fn in_a_crowd_a_label_is_shortened_or_dropped_and_the_arrow_still_knows_it() {
-    let scene = Scene::of(&contend(9, 1, "unit", || 100), &Options::default());
+    let scene = Scene::of(&contend(9, 1, "unit", || 100), &scroll());
     let labelled = messages(&scene);
-    assert!(labelled.len() < scene.arrows.len());
+    assert!(labelled.len() < only(&scene).arrows.len());
     assert!(labelled.iter().any(|&(_, text)| text == "Request"), "shortened");
-    assert!(scene.arrows.iter().any(|arrow| arrow.text == "Request(1)"));
+    assert!(only(&scene).arrows.iter().any(|arrow| arrow.text == "Request(1)"));
+}
+
+#[test]
+fn where_ids_decide_an_arrow_too_short_for_all_says_them_rather_than_its_kind() {
+    let said = |run: &mut Run, kind| {
+        for at in (0..30).map(|at| at * 100) {
+            run.message(kind, (1, at), (2, at + 50), "Election { initiator: p3, id: p80 }");
+        }
+        let scene = Scene::of(&run.trace(), &Options::default());
+        messages(&scene).into_iter().map(|(_, text)| text.to_owned()).collect::<Vec<_>>()
+    };
+    let election = said(&mut Run::election("chang-roberts", &[3, 80], false), 0);
+    assert!(election.iter().all(|text| text == "p3, p80") && election.len() > 20, "{election:?}");
+    let lock = said(&mut Run::new("ricart-agrawala", 2), 0);
+    assert!(lock.iter().all(|text| text == "Request"), "{lock:?}");
 }

@@ -11,6 +11,8 @@ mod labels;
 mod plot;
 mod repeats;
 mod run;
+mod shades;
+mod strips;
 mod svg;
 mod waits;
 mod window;

@@ -4,7 +4,7 @@ use conclave_diagram::Options;
 use conclave_diagram::scene::{LabelRole, Scene};
 use conclave_observe::trace::Trace;
 
-use crate::run::{REQUEST, Run, time};
+use crate::run::{REQUEST, Run, only, scroll, time};
 
 /// A token goes round; the records from the third on are one turn.
 fn looping() -> Trace {
@@ -25,29 +25,29 @@ fn words(scene: &Scene) -> Vec<&str> {
 #[test]
 fn a_loop_lies_between_two_lines_across_all_processes() {
     let trace = looping();
-    let scene = Scene::of(&trace, &Options::default());
-    let repeat = scene.repeat.unwrap();
+    let scene = Scene::of(&trace, &scroll());
+    let repeat = only(&scene).repeat.unwrap();
     assert_eq!((repeat.from, repeat.to), (trace.records[2].event.at, time(400)));
     assert_eq!(repeat.edges().collect::<Vec<_>>(), [repeat.left, repeat.right]);
-    assert!(scene.plot.left < repeat.left && repeat.left < repeat.right);
+    assert!(only(&scene).plot.left < repeat.left && repeat.left < repeat.right);
     assert_eq!(words(&scene), ["all this again and again, for ever"]);
     assert!(scene.to_svg().contains("class=\"repeat\""));
 }
 
 #[test]
 fn a_window_shows_only_the_lines_that_are_in_it() {
-    let options = Options { from: Some(time(200)), to: Some(time(300)), ..Options::default() };
-    let repeat = Scene::of(&looping(), &options).repeat.unwrap();
+    let options = Options { from: Some(time(200)), to: Some(time(300)), ..scroll() };
+    let repeat = only(&Scene::of(&looping(), &options)).repeat.unwrap();
     assert_eq!(repeat.edges().count(), 0);
-    let before = Options { to: Some(time(50)), ..Options::default() };
-    assert_eq!(Scene::of(&looping(), &before).repeat, None);
+    let before = Options { to: Some(time(50)), ..scroll() };
+    assert_eq!(only(&Scene::of(&looping(), &before)).repeat, None);
 }
 
 #[test]
 fn a_run_without_a_loop_has_no_such_lines() {
     let mut trace = looping();
     trace.header.repeats_from = None;
-    let scene = Scene::of(&trace, &Options::default());
-    assert_eq!(scene.repeat, None);
+    let scene = Scene::of(&trace, &scroll());
+    assert_eq!(only(&scene).repeat, None);
     assert!(words(&scene).is_empty());
 }

@@ -3,6 +3,8 @@
 use conclave_core::election::{ONE_AT_A_TIME, TERMS, Term, Version};
 use conclave_core::mutex::{LIVENESS, ORDERING};
 use conclave_core::{Fence, Kind, KindIndex, ProcessId, Promises, Seat};
+use conclave_diagram::scene::{Scene, Strip};
+use conclave_diagram::{Medium, Options};
 use conclave_observe::family::{detectors, elections, locks};
 use conclave_observe::trace::{Header, Record, Standing, Trace};
 use conclave_observe::{Event, LockName, LossCause, MessageId, MessageNumbers, Side, Time, What};
@@ -239,6 +241,17 @@ impl Run {
         trace.records.sort_by_key(|record| record.event.at);
         trace
     }
+}
+
+/// A picture in one strip, however wide.
+pub fn scroll() -> Options {
+    Options { medium: Medium::Scroll, ..Options::default() }
+}
+
+/// The strip of a picture that has but one.
+pub fn only(scene: &Scene) -> &Strip {
+    let [strip] = &scene.strips[..] else { panic!("{} strips", scene.strips.len()) };
+    strip
 }
 
 pub fn time(hundredths: u64) -> Time {

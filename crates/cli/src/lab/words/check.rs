@@ -9,7 +9,7 @@ use conclave_core::ProcessId;
 use conclave_workbench::search::{TICK, draft};
 use conclave_workbench::setting::{self, SettingError};
 
-use super::{CheckSettings, Format, MemoryArgs};
+use super::{CheckSettings, DrawingArgs, Format, MemoryArgs};
 
 /// `conclave check`
 #[derive(Debug, Args)]
@@ -111,9 +111,9 @@ pub struct CheckArgs {
     /// Write the counterexample as lines of JSON; `conclave run --replay FILE` takes it again
     #[arg(help_heading = "Output", long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Draw the counterexample as a space-time diagram
-    #[arg(help_heading = "Output", long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
+    /// Where to draw the counterexample, and what of it
+    #[command(flatten)]
+    pub drawing: DrawingArgs,
     /// Write all states and steps as a labelled graph (Aldebaran's AUT) that other tools read
     #[arg(help_heading = "Output", long, value_name = "FILE")]
     pub dump: Option<PathBuf>,

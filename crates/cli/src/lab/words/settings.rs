@@ -234,7 +234,7 @@ mod tests {
     use crate::lab::spelling;
 
     /// What `conclave run` takes that decides nothing about the run.
-    const NO_SETTINGS: [&str; 13] = [
+    const NO_SETTINGS: [&str; 14] = [
         "replay",
         "scenario",
         "explain",
@@ -244,6 +244,7 @@ mod tests {
         "svg",
         "svg-from",
         "svg-to",
+        "svg-scroll",
         "json",
         "max-memory",
         "help",
