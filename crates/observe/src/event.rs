@@ -149,7 +149,7 @@ impl MessageId {
         Seat((self.0 >> Self::COUNT_BITS) as u32)
     }
 
-    /// The how many of all that its sender sent, counted from 1.
+    /// Its place among all messages of its sender, counted from 1.
     pub const fn count(self) -> u64 {
         self.0 & Self::COUNT_MAX
     }

@@ -61,11 +61,11 @@ pub struct Moment {
 /// Of whom a word has to speak.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whose {
-    /// Of whomever.
+    /// It may speak of anybody, or of nobody.
     Anybodys,
-    /// Of the process that it is said to.
+    /// It must speak of the process that it is said to.
     Own,
-    /// Of another.
+    /// It must speak of another process.
     Others,
 }
 
@@ -227,7 +227,7 @@ impl Word {
 }
 
 impl Moment {
-    /// Whenever the word is said.
+    /// A moment of that name: whenever the word is said.
     pub const fn new(name: &'static str) -> Self {
         Self { name, whose: Whose::Anybodys }
     }

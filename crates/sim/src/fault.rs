@@ -142,15 +142,15 @@ pub enum FaultError {
     /// A message that crosses no network.
     #[error("{fault}: what {process} says to itself crosses no network; name another receiver")]
     ToItself {
-        /// Of what.
+        /// The fault, as it was written.
         fault: String,
-        /// Who.
+        /// The process that is both sender and receiver.
         process: ProcessId,
     },
     /// Two things that are done to one message.
     #[error("{fault}: {first} names the same message; one thing can be done to it")]
     MessageTwice {
-        /// Of what.
+        /// The fault, as it was written.
         fault: String,
         /// What was said first.
         first: String,
@@ -158,11 +158,11 @@ pub enum FaultError {
     /// A message that the algorithm does not send.
     #[error("{fault}: {algorithm} has no message `{kind}`; it has {kinds}", kind = .kind.escape_debug())]
     NoSuchKind {
-        /// Of what.
+        /// The fault, as it was written.
         fault: String,
         /// Of which algorithm.
         algorithm: &'static str,
-        /// The name.
+        /// The name that no kind of message has.
         kind: String,
         /// What there is.
         kinds: String,
@@ -170,11 +170,11 @@ pub enum FaultError {
     /// An event that the family does not name.
     #[error("{fault}: {algorithm} has no event `{moment}`; it has {moments}", moment = .moment.escape_debug())]
     NoSuchMoment {
-        /// Of what.
+        /// The fault, as it was written.
         fault: String,
         /// Of which algorithm.
         algorithm: &'static str,
-        /// The name.
+        /// The name that no event has.
         moment: String,
         /// What there is.
         moments: String,

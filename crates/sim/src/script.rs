@@ -18,7 +18,7 @@ pub struct MessageName {
     pub kind: String,
     /// Who sends it.
     pub from: ProcessId,
-    /// To whom.
+    /// Who receives it.
     pub to: ProcessId,
     /// Which of all such messages of the run, from 1, in the order in which they are sent.
     pub count: u64,
@@ -27,16 +27,16 @@ pub struct MessageName {
 /// What the network does to one message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MessageFault {
-    /// To which.
+    /// The message that it happens to.
     pub message: MessageName,
-    /// What.
+    /// What happens to it.
     pub deed: Deed,
 }
 
 /// What the network does to a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Deed {
-    /// Loses it.
+    /// Loses it: it never arrives.
     Drop,
     /// Brings it that much later. Where channels are FIFO, what is sent after it waits behind it.
     Delay(Time),
@@ -49,11 +49,11 @@ pub enum Deed {
 /// `2 on entering`: the process dies as soon as the step is done in which that happens to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CrashOn {
-    /// Who.
+    /// The process that dies.
     pub process: ProcessId,
     /// The name of a [`Moment`](conclave_observe::Moment) of its family.
     pub moment: String,
-    /// The how-manyth time that it happens, from 1.
+    /// Which time that it happens, from 1: 2 is the second time.
     pub count: u64,
 }
 

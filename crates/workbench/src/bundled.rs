@@ -27,7 +27,7 @@ pub const SCENARIOS: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/bundled.rs
     .name.escape_debug(), .nearest.map(|it| format!("did you mean {it}? ")).unwrap_or_default()
 )]
 pub struct NoSuchScenario {
-    /// The name.
+    /// The name that was looked for.
     pub name: String,
     /// The one that it is near to.
     pub nearest: Option<&'static str>,
@@ -48,7 +48,7 @@ impl Bundled {
         line.trim_start_matches('#').trim()
     }
 
-    /// It, read.
+    /// The text, read as a scenario.
     pub fn scenario(&self) -> Result<Scenario, ParseScenarioError> {
         self.text.parse()
     }

@@ -88,7 +88,7 @@ pub struct Scenario {
 /// A setting, as a scenario says it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stated {
-    /// Its name.
+    /// The name of the setting.
     pub name: &'static str,
     /// Its value; empty if it has none.
     pub value: String,

@@ -178,7 +178,7 @@ impl DrawingArgs {
 pub struct ScenariosArgs {
     /// Print the text of this one
     pub name: Option<String>,
-    /// For programs
+    /// Print JSON, for programs
     #[arg(long)]
     pub json: bool,
 }

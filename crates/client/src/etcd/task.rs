@@ -36,7 +36,7 @@ where
     told
 }
 
-/// The same for what tells of itself.
+/// Takes the first step of `task` here, for a task that tells by itself what came of it.
 pub fn begin_alone(engine: &Handle, task: impl Future<Output = ()> + Send + 'static) {
     let mut task: Rest = Box::pin(task);
     let begun = Arc::new(Begun { engine: engine.clone(), step: Mutex::new(Step::First) });

@@ -29,7 +29,7 @@ pub struct Wire {
     driver: Mutex<Option<Driver>>,
     is_given_up: AtomicBool,
     wakes: Arc<Wakes>,
-    /// The same.
+    /// Those wake-ups, as the driver is given them.
     waker: Waker,
 }
 

@@ -37,7 +37,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// What that is to a detector.
+    /// What an event of a run means to a detector.
     pub fn of(what: What) -> Self {
         match what {
             What::Told(Said { word, whom: Some(whom), .. }) => match word.code {

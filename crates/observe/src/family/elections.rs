@@ -74,7 +74,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// What that is to an election.
+    /// What an event of a run means to an election.
     pub fn of(what: What) -> Self {
         match what {
             What::Asked(said) | What::Told(said) => Self::said(said),

@@ -39,7 +39,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// What that is to a lock.
+    /// What an event of a run means to a lock.
     pub fn of(what: What) -> Self {
         match what {
             What::Asked(said) | What::Told(said) => match said.word.code {

@@ -118,7 +118,7 @@ pub enum DraftError {
     AsksTwice {
         /// The scenario's word.
         word: &'static str,
-        /// The setting.
+        /// The setting that says it too.
         setting: &'static str,
     },
     /// A line of a scenario is to blame.

@@ -25,7 +25,7 @@ pub enum Death {
 pub enum Doubling {
     /// Any message, with that probability.
     Chance(Probability),
-    /// That message.
+    /// One message, by its name.
     This(MessageFault),
 }
 
