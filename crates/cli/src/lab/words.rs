@@ -128,13 +128,13 @@ pub struct RunArgs {
     /// Print the run event by event, with the rule that fired
     #[arg(help_heading = "Output", long, conflicts_with = "json")]
     pub explain: bool,
-    /// Print more figures: by process
+    /// Print figures by process, too
     #[arg(help_heading = "Output", long, conflicts_with = "json")]
     pub stats: bool,
     /// Write every event as a line of JSON
     #[arg(help_heading = "Output", long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Write into the trace how each process stands after each of its steps: its state and timers
+    /// Write into the trace, after each step of a process, its state and timers
     #[arg(help_heading = "Output", long, requires = "trace", conflicts_with = "replay")]
     pub states: bool,
     /// Where to draw, and what

@@ -150,7 +150,7 @@ pub struct EngineArgs {
     /// The file whose only line is the password
     #[arg(long, value_name = "FILE")]
     pub password_file: Option<PathBuf>,
-    /// Say which locks are used, and what happens when
+    /// Say on standard error which locks are used, and what happens when
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -161,7 +161,7 @@ pub struct HoldArgs {
     /// Any text of up to 255 bytes
     #[arg(value_parser = name)]
     pub name: Name,
-    /// What to run, with its arguments; from here on nothing is an option of ours
+    /// What to run, with its arguments; all that follows belongs to it
     #[arg(
         value_name = "COMMAND",
         trailing_var_arg = true,
@@ -180,13 +180,13 @@ pub struct HoldArgs {
     /// Do not wait: exit with 1 if it is taken
     #[arg(short, long, visible_aliases = ["nonblocking", "nb"], overrides_with = "nonblock")]
     pub nonblock: bool,
-    /// Wait so long at most, then exit with 1; -n is stronger
+    /// Wait no longer than that, then exit with 1; with -n too, do not wait at all
     #[arg(short, long, visible_alias = "timeout", value_name = "SECONDS", value_parser = duration, allow_negative_numbers = true)]
     pub wait: Option<Duration>,
     /// Exit with this code instead of 1 if it was not acquired
     #[arg(short = 'E', long, value_name = "CODE", default_value_t = crate::exit::NOT_ACQUIRED, value_parser = exit_code, allow_negative_numbers = true)]
     pub conflict_exit_code: u8,
-    /// Who holds it, for those who list the locks [default: the command]
+    /// What `conclave locks` shows of the holder [default: the command]
     #[arg(long, value_name = "TEXT")]
     pub label: Option<String>,
     /// What to do with the command when the lock is lost: term (then KILL), kill, ignore, or a
@@ -201,7 +201,7 @@ pub struct HoldArgs {
     /// engines with servers [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = ttl, allow_negative_numbers = true)]
     pub ttl: Option<Duration>,
-    /// Hold it at least so long, even if the command ends earlier
+    /// Hold it for at least that time, even if the command ends earlier
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = duration, hide_default_value = true, allow_negative_numbers = true)]
     pub min_hold: Duration,
     /// Let go when the command itself has ended, whatever it left running: it does not inherit the
@@ -222,10 +222,10 @@ pub struct HoldArgs {
 /// `conclave lock`
 #[derive(Debug, Args)]
 pub struct LockArgs {
-    /// Hold it together with others who ask for it so
+    /// Hold it together with all others who use -s, as readers do
     #[arg(short, long, conflicts_with = "slots", overrides_with_all = ["exclusive", "shared"])]
     pub shared: bool,
-    /// Hold it alone: the default. Of this and -s the last counts
+    /// Hold it alone, as writers do: the default. Of this and -s the last one counts
     #[arg(
         short = 'x',
         short_alias = 'e',
@@ -234,7 +234,7 @@ pub struct LockArgs {
         overrides_with_all = ["exclusive", "shared"]
     )]
     pub exclusive: bool,
-    /// Let so many hold it at once; all who use the name must say the same
+    /// Let so many hold it at once; all who use the name must give the same COUNT
     #[arg(long, value_name = "COUNT", value_parser = slots, allow_negative_numbers = true)]
     pub slots: Option<u32>,
     /// Run at most once per PERIOD, by whoever comes first; the others exit with 0 and say who ran
@@ -277,7 +277,7 @@ pub struct ObserveArgs {
     /// The name of the election
     #[arg(value_parser = name)]
     pub name: Name,
-    /// Say how it is now, and end: with 0 if somebody leads, with 1 if nobody does
+    /// Print one line, who leads now, and exit: with 0 if somebody does, with 1 if nobody does
     #[arg(long)]
     pub now: bool,
     /// Print JSON, for programs: one object a line
@@ -291,10 +291,10 @@ pub struct ObserveArgs {
 /// `conclave locks`
 #[derive(Debug, Args)]
 pub struct LocksArgs {
-    /// Only what has this name
+    /// Show the lock and the election of this name only
     #[arg(value_parser = name)]
     pub name: Option<Name>,
-    /// Also those that nobody holds or waits for
+    /// Also list names that nobody holds or waits for
     #[arg(long)]
     pub all: bool,
     /// Print JSON, for programs
@@ -311,7 +311,7 @@ pub struct UnlockArgs {
     /// The name of the lock
     #[arg(value_parser = name)]
     pub name: Name,
-    /// Yes, take it away
+    /// Really take it away; without this nothing is done
     #[arg(long)]
     pub force: bool,
     /// Only from the holder with this fence [default: from all who hold it]

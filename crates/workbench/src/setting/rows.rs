@@ -424,14 +424,14 @@ pub static SETTINGS: &[Setting] = &[
         returns,
         "return",
         "ID@TIME",
-        "Let it come back without its memory but for what it persisted, e.g. 3@90ms"
+        "Let a crashed process come back, with only what it persisted, e.g. 3@90ms"
     ),
     faults!(
         Return,
         replacements,
         "replace",
         "ID@TIME",
-        "Let another process take its place under the same id, e.g. 3@90ms"
+        "Let another process take the place of a crashed one, under the same id, e.g. 3@90ms"
     ),
     faults!(
         Pause,

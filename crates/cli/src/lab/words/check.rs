@@ -20,10 +20,10 @@ pub struct CheckArgs {
     /// Check every algorithm within the bounds it is known for, and print one table
     #[arg(long, conflicts_with_all = ["algorithm", "n", "ids", "requests", "askers", "time", "no_fifo", "crashes", "crash_loses", "returns", "losses", "duplications", "terms", "timeouts", "unfair", "symmetry", "trace", "svg", "dump", "explain"])]
     pub all: bool,
-    /// Of all, leave out what takes more than a few seconds
+    /// With --all: leave out what takes more than a few seconds
     #[arg(long)]
     pub quick: bool,
-    /// How to write the table
+    /// With --all: how to write the table
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub format: Format,
     /// How many processes take part; they are 1 to N [default: 3]
@@ -53,8 +53,8 @@ pub struct CheckArgs {
     /// At most so many processes die
     #[arg(help_heading = "Faults", long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=15))]
     pub crashes: u8,
-    /// What the dead had sent and has not arrived can be lost, all or a part: as if they had died
-    /// in the middle of a step
+    /// Let messages that the dead sent and that have not arrived be lost, all or some: as if they
+    /// had died in the middle of a step
     #[arg(help_heading = "Faults", long)]
     pub crash_loses: bool,
     /// At most so many of the dead come back
