@@ -27,9 +27,9 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
         let processes = counted(members as u64, "process", "processes");
         writeln!(out, "{name}, {processes}, network {}, seed {seed}", trace.header.network)?;
         writeln!(out, "  {style}{}{style:#}: {reason}", report.verdict)?;
-        let events = counted(trace.records.len() as u64, "event", "events");
+        let records = counted(trace.records.len() as u64, "record", "records");
         let sent = counted(report.bandwidth.sent(), "message", "messages");
-        writeln!(out, "  {events}, {sent}, until {} ms", report.end)
+        writeln!(out, "  {records}, {sent}, until {} ms", report.end)
     })?;
     output::check_window(&args.drawing)?;
     output::draw(&trace, &args.drawing, members, vec![format!("{}: {reason}", report.verdict)])?;
