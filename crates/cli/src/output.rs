@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, Width};
 use conclave_diagram::Options;
 use conclave_observe::Verdict;
+use conclave_observe::family::locks;
 use conclave_observe::trace::Trace;
 use conclave_workbench::explain;
 use conclave_workbench::sentence::counted;
@@ -134,7 +135,11 @@ pub fn draw(
         trace.header.network,
         trace.header.seed
     ));
-    let options = Options { from, to, title, caption, medium: args.medium() };
+    let delays = args.svg_delays;
+    if delays && trace.header.vocabulary.family != locks::VOCABULARY.family {
+        bail!("--svg-delays is for locks: {} has no critical section", trace.header.algorithm);
+    }
+    let options = Options { from, to, title, caption, medium: args.medium(), delays };
     write_file(path, |file| file.write_all(conclave_diagram::draw(trace, &options).as_bytes()))
 }
 

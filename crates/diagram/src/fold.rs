@@ -40,6 +40,8 @@ pub(crate) struct Room {
     pub alone: Px,
     /// If it is one of several, so that there must be room beside the cuts.
     pub among: Px,
+    /// What is left there at most.
+    pub beside: Px,
 }
 
 /// How wide time is drawn outside of folds.
@@ -208,7 +210,7 @@ pub(crate) mod testing {
 
     /// So much room, in any case.
     pub fn room(pixels: i64) -> Room {
-        Room { alone: px(pixels), among: px(pixels) }
+        Room { alone: px(pixels), among: px(pixels), beside: px(80) }
     }
 
     /// A run of which nothing is known but when something happens.
@@ -221,6 +223,7 @@ pub(crate) mod testing {
             clashes: vec![],
             wrongs: vec![],
             timers: vec![],
+            delays: vec![],
             own: vec![],
             notes: vec![],
             waits: vec![],

@@ -33,6 +33,11 @@ impl Px {
         Self(i64::try_from(exact.clamp(-Self::FAR, Self::FAR)).unwrap_or(0))
     }
 
+    /// As long as it is if what is `whole` long becomes as long as `part`.
+    pub fn in_proportion(self, part: Self, whole: Self) -> Self {
+        Self(self.0 * part.0 / whole.0.max(1))
+    }
+
     /// Half of it.
     pub const fn half(self) -> Self {
         Self(self.0 / 2)

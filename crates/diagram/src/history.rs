@@ -3,6 +3,7 @@
 //! Everything here is in the run's own time; nothing knows how it will be drawn.
 
 mod background;
+mod delays;
 mod flights;
 mod spans;
 mod timers;
@@ -14,6 +15,7 @@ use conclave_core::{KindIndex, Phase, Seat};
 use conclave_observe::trace::Trace;
 use conclave_observe::{Event, JudgeOrdering, MessageId, Time, What, Wrong};
 
+pub(crate) use delays::Delay;
 pub(crate) use flights::Flight;
 pub(crate) use spans::{Absence, Clash, Cut, Stay};
 pub(crate) use timers::Countdown;
@@ -36,6 +38,8 @@ pub(crate) struct History {
     pub wrongs: Vec<Wrong>,
     /// Timers, where the trace tells of them.
     pub timers: Vec<Countdown>,
+    /// How long it took to get in, each time.
+    pub delays: Vec<Delay>,
     /// What processes say to themselves.
     pub own: Vec<Own>,
     /// What processes are told, ask for and suspect: at what time, by whom, what.
@@ -111,6 +115,7 @@ impl History {
             clashes,
             wrongs: wrongs(trace),
             timers: timers.all,
+            delays: delays::of(trace),
             own,
             notes,
             waits,

@@ -4,12 +4,14 @@ mod arrows;
 mod axis;
 mod bands;
 mod bars;
+mod brackets;
 mod frame;
 mod legend;
 mod lifelines;
 mod notes;
 mod own;
 mod repeats;
+mod slide;
 mod timers;
 mod waits;
 mod words;
@@ -18,7 +20,6 @@ use alloc::vec::Vec;
 
 use conclave_observe::trace::Trace;
 
-use crate::Options;
 use crate::geometry::{Area, Point, Px, Room, px};
 use crate::history::History;
 use crate::placer::Placer;
@@ -26,25 +27,35 @@ use crate::scene::{Repeat, Scene, Strip, Wait};
 use crate::sheet::Sheet;
 use crate::style;
 use crate::window::Window;
+use crate::{Medium, Options};
 use frame::{Frame, Rows};
 pub(crate) use legend::SAMPLE;
 pub(crate) use words::paragraph;
 
-/// From top to bottom: title and notices, the strips with their time axes, the legend, the caption.
+/// Lays a trace out on what is right for its medium.
 pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
     let history = History::of(trace);
-    let sheet = Sheet::of(options.medium);
-    let window = Window::choose(&history, options, sheet);
-    let rows = Rows::choose(trace, &history, window.ends());
-    let plan = waits::Plan::new(&history, &window, &rows);
-    let mut frames = Frame::strips(trace, &history, window.ends(), &rows, sheet, plan.width());
+    match options.medium {
+        Medium::Page => lay_on(&Sheet::PAGE, trace, &history, options),
+        Medium::Scroll => lay_on(&Sheet::SCROLL, trace, &history, options),
+        Medium::Slide => slide::lay(trace, &history, options),
+    }
+}
+
+/// From top to bottom: title and notices, the strips with their time axes, the legend, the caption.
+fn lay_on(sheet: &Sheet, trace: &Trace, history: &History, options: &Options) -> Scene {
+    let window = Window::choose(history, options, sheet);
+    let rows = Rows::choose(trace, history, window.ends());
+    let plan = waits::Plan::new(history, &window, &rows);
+    let mut frames = Frame::strips(trace, history, window.ends(), &rows, sheet, plan.width());
     let names_end = |frame: &Frame| frame.right + lifelines::right_margin(trace, frame);
     let right = frames.iter().map(|frame| match frame.is_last {
         true => names_end(frame) + plan.width(),
         false => names_end(frame),
     });
     let right = right.max().unwrap_or_default();
-    let width = right.max(style::NARROWEST - style::MARGIN) + style::MARGIN;
+    let least = sheet.height.map_or(style::NARROWEST, |_| sheet.width);
+    let width = right.max(least - style::MARGIN) + style::MARGIN;
 
     let mut placer = Placer::new(width);
     let title = options.title.clone().unwrap_or_else(|| words::title(trace));
@@ -53,19 +64,20 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
     for frame in &mut frames {
         let is_below_loop = repeats::lay(trace, frame).is_some();
         frame.set_top(top + if is_below_loop { repeats::HEIGHT } else { Px::ZERO });
-        top = frame.plot().bottom + axis::HEIGHT;
+        top = frame.plot().bottom + axis::height(frame);
     }
     let strips = frames.iter().map(|frame| {
         let waits = match frame.is_last {
             true => plan.lay(names_end(frame), frame),
             false => Vec::new(),
         };
-        strip(trace, &history, frame, waits)
+        strip(trace, history, options, frame, waits)
     });
     let mut scene = Scene {
         width,
         height: Px::ZERO,
-        description: words::description(trace, options, &window, &history),
+        shown: Px::ZERO,
+        description: words::description(trace, options, &window, history),
         title,
         window: window.ends(),
         strips: strips.collect(),
@@ -73,17 +85,23 @@ pub(crate) fn lay_out(trace: &Trace, options: &Options) -> Scene {
         labels: Vec::new(),
     };
     for (strip, frame) in scene.strips.iter().zip(&frames) {
-        label(trace, &history, strip, frame, &plan, &mut placer);
+        label(trace, history, strip, frame, &plan, &mut placer);
     }
-    let below_legend = legend::lay(trace, &history, &mut scene, top, &mut placer);
+    let below_legend = legend::lay(trace, history, &mut scene, top, &mut placer);
     let bottom = words::caption(&options.caption, below_legend, width, &mut placer);
-    scene.height = bottom + style::MARGIN;
+    (scene.height, scene.shown) = (bottom + style::MARGIN, width);
     scene.labels = placer.finish();
     scene
 }
 
 /// What is in a strip.
-fn strip(trace: &Trace, history: &History, frame: &Frame, waits: Vec<Wait>) -> Strip {
+fn strip(
+    trace: &Trace,
+    history: &History,
+    options: &Options,
+    frame: &Frame,
+    waits: Vec<Wait>,
+) -> Strip {
     let (bands, walls) = bands::lay(history, frame);
     let mut marks = lifelines::marks(history, frame);
     marks.extend(notes::lay(history, frame));
@@ -101,6 +119,10 @@ fn strip(trace: &Trace, history: &History, frame: &Frame, waits: Vec<Wait>) -> S
         clashes: bars::clashes(history, frame),
         folds: axis::folds(frame),
         timers: timers::lay(history, frame),
+        brackets: match options.delays {
+            true => brackets::lay(history, frame),
+            false => Vec::new(),
+        },
         own: own::lay(trace, history, frame),
         waits,
         repeat: repeats::lay(trace, frame),
@@ -131,10 +153,18 @@ fn label(
     for bar in strip.bars.iter().filter(|bar| bar.kind.sort.is_solid) {
         placer.take(bar.area.room());
     }
+    brackets::label(trace, &strip.brackets, placer);
     timers::label(&strip.timers, placer);
     notes::label(trace, &strip.marks, placer);
     own::label(&strip.own, placer);
     bands::label(trace, &strip.bands, placer);
+    // What messages say does not notch the outline of a bar.
+    for bar in strip.bars.iter().filter(|bar| !bar.kind.sort.is_solid) {
+        for y in [bar.area.top, bar.area.bottom] {
+            let ends = [bar.area.left, bar.area.right].map(|x| Point::new(x, y));
+            placer.take(Room::line(ends[0], ends[1], px(1)));
+        }
+    }
     arrows::label(trace, &strip.arrows, frame.strip, placer);
 }
 
@@ -156,6 +186,10 @@ fn reserve(strip: &Strip, placer: &mut Placer) {
             None => style::CRASH_HALF,
         };
         placer.take(Room::square(mark.place, half));
+    }
+    for bracket in &strip.brackets {
+        let ends = [bracket.left, Point::new(bracket.right, bracket.left.y)];
+        placer.take(Room::line(ends[0], ends[1], px(3)));
     }
     for arrow in &strip.arrows {
         arrows::reserve(arrow, placer);

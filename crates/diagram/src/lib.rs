@@ -55,6 +55,8 @@ pub struct Options {
     pub caption: Vec<String>,
     /// What it is drawn for.
     pub medium: Medium,
+    /// Whether brackets show how long it took to get in: client and synchronisation delay.
+    pub delays: bool,
 }
 
 /// What a picture is drawn for.
@@ -65,6 +67,8 @@ pub enum Medium {
     Page,
     /// A window that can be scrolled: the run in one strip, however wide.
     Scroll,
+    /// A slide: 16 to 9, in large type, with as much of the run as can be read from afar.
+    Slide,
 }
 
 /// Draws a trace as SVG.

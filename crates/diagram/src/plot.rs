@@ -148,7 +148,7 @@ fn finish(plot: &Plot, (width, height): (Px, Px), drawn: &Pen, placer: Placer) -
     for label in placer.finish() {
         svg::label(&label, &mut written);
     }
-    Pen::picture((width, height), &plot.title, &description(plot), &written).end("svg")
+    Pen::picture((width, height), width, &plot.title, &description(plot), &written).end("svg")
 }
 
 /// The picture in words, for whoever cannot see it.

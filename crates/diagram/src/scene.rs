@@ -22,6 +22,8 @@ pub struct Scene {
     pub width: Px,
     /// How high it is.
     pub height: Px,
+    /// How wide it is shown: a slide is drawn small and shown large, so that all of it is large.
+    pub shown: Px,
     /// The name of the picture.
     pub title: String,
     /// The picture in words, for whoever cannot see it.
@@ -64,6 +66,8 @@ pub struct Strip {
     pub clashes: Vec<ClashBand>,
     /// Timers, as thin bars below the lifelines.
     pub timers: Vec<TimerBar>,
+    /// Delays, if they were asked for.
+    pub brackets: Vec<Bracket>,
     /// Messages to oneself.
     pub own: Vec<OwnLoop>,
     /// Quiet stretches, drawn shorter than they are.
@@ -315,6 +319,34 @@ pub struct TimerBar {
     pub area: Area,
 }
 
+/// What a bracket measures.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DelaySort {
+    /// From the request to the entry of one who is alone all the time: the client delay.
+    Client,
+    /// From the leaving of one to the entry of another that waited: the synchronisation delay.
+    Sync,
+}
+
+/// A bracket over a delay that ends with an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bracket {
+    /// Who entered.
+    pub seat: Seat,
+    /// What it measures.
+    pub sort: DelaySort,
+    /// Since when.
+    pub from: Time,
+    /// When it entered.
+    pub to: Time,
+    /// Where it begins.
+    pub left: Point,
+    /// How far to the right it reaches.
+    pub right: Px,
+    /// Whether it began before the strip does.
+    pub is_open: bool,
+}
+
 /// All that a process says to itself at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OwnLoop {
@@ -421,6 +453,8 @@ pub enum Sample {
     Paused,
     /// A timer that runs out.
     Timer,
+    /// A bracket.
+    Delay(DelaySort),
     /// A message to oneself.
     Own,
     /// A folded stretch.
@@ -480,6 +514,8 @@ pub enum LabelRole {
     },
     /// What a timer is called.
     Timer,
+    /// How long a delay is.
+    Delay,
     /// What a process says to itself.
     Own,
     /// Who waits for whom.

@@ -1,7 +1,7 @@
 //! What a picture is drawn on: how wide it may get, and how narrow things may be drawn.
 
 use crate::geometry::{Px, px};
-use crate::{Medium, style};
+use crate::style;
 
 /// The measures of a picture.
 #[derive(Clone, Copy)]
@@ -18,17 +18,16 @@ pub(crate) struct Sheet {
     pub arrows_most: usize,
     /// The distance of two lifelines, if there are few.
     pub lane: Px,
+    /// The same for many processes in several strips: the picture would be too high.
+    pub lane_tall: Px,
+    /// What is left beside a cut for whatever goes on there, at most.
+    pub beside: Px,
+    /// How high the picture is, and then it is as wide as may be; otherwise it is as large as it
+    /// must.
+    pub height: Option<Px>,
 }
 
 impl Sheet {
-    /// What is right for that.
-    pub fn of(medium: Medium) -> &'static Self {
-        match medium {
-            Medium::Page => &Self::PAGE,
-            Medium::Scroll => &Self::SCROLL,
-        }
-    }
-
     /// A page of a book or of the web.
     pub const PAGE: Self = Self {
         width: px(1_700),
@@ -37,6 +36,9 @@ impl Sheet {
         delay_least: px(48),
         arrows_most: 400,
         lane: style::LANE,
+        lane_tall: px(54),
+        beside: px(80),
+        height: None,
     };
 
     /// As long as it takes.

@@ -10,9 +10,6 @@ use crate::history::History;
 
 /// What it costs to cut through a message, as if the cut were that much out of place.
 const CROSSED: i64 = 40;
-/// What is left beside a cut for whatever goes on there, at most; never as much as to the next
-/// moment.
-pub(crate) const BESIDE_MOST: Px = px(80);
 
 /// A part of a run that is drawn from left to right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +40,8 @@ pub(crate) fn cut(
     while let Some(last) = next_cut(history, &moments, &places, first, room) {
         let (end, begin) = (moments[last], moments[last + 1]);
         let apart = places[last + 1] - places[last];
-        let beside = Some(apart.half().min(BESIDE_MOST));
+        // Never as much as to the next moment.
+        let beside = Some(apart.half().min(room.beside));
         let piece = Piece { window: (rest.window.0, end), beside: (rest.beside.0, beside), ..rest };
         pieces.push(piece);
         let quiet_before = fold::is_quiet(history, end, begin).then(|| begin - end);

@@ -15,14 +15,16 @@ use conclave_observe::{BarSort, Fill, LossCause, MarkSort, Side, Time};
 use crate::geometry::{Area, Direction, Point, Px, px};
 use crate::layout::SAMPLE;
 use crate::scene::{
-    Anchor, Arrow, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Repeat, Sample, Scene,
-    Strip, Wait,
+    Anchor, Arrow, DelaySort, Fate, Fold, Label, LabelRole, LegendEntry, MarkKind, Repeat, Sample,
+    Scene, Strip, Wait,
 };
 use crate::style::{self, ALARM, INK, PALE_INK};
 use pen::{Pen, draw};
 
 pub(crate) const WHITE: &str = "#fff";
 const DARK: &str = "#3d3d3d";
+/// The colour of delays.
+const BRACKET: &str = "#94205f";
 
 /// Writes a scene, from the back to the front.
 pub(crate) fn write(scene: &Scene) -> String {
@@ -37,7 +39,7 @@ pub(crate) fn write(scene: &Scene) -> String {
         self::label(label, &mut pen);
     }
     let size = (scene.width, scene.height);
-    Pen::picture(size, &scene.title, &scene.description, &pen).end("svg")
+    Pen::picture(size, scene.shown, &scene.title, &scene.description, &pen).end("svg")
 }
 
 /// One strip, from the back to the front.
@@ -63,6 +65,10 @@ fn strip(strip: &Strip, pen: &mut Pen) {
     }
     for arrow in &strip.arrows {
         self::arrow(arrow, pen);
+    }
+    for bracket in &strip.brackets {
+        let (left, right) = (bracket.left, bracket.right);
+        self::bracket(bracket.sort, left, right, bracket.is_open, pen);
     }
     for own in &strip.own {
         self::own(own.place, pen);
@@ -184,6 +190,23 @@ fn timer(area: &Area, runs_out: bool, pen: &mut Pen) {
         let stop = [area.top - px(3), area.bottom + px(3)].map(|y| Point::new(area.right, y));
         pen.line(stop[0], stop[1], &format!(r#"stroke="{INK}" stroke-width="2""#));
     }
+}
+
+/// A line with a stop at each end, double for what lasts from one holder to the next.
+fn bracket(sort: DelaySort, left: Point, right: Px, is_open: bool, pen: &mut Pen) {
+    let Point { x, y } = left;
+    let (above, below) = (y - px(4), y + px(4));
+    let begin = if is_open { String::new() } else { format!("M{x} {above} L{x} {below} ") };
+    let end = format!("M{right} {above} L{right} {below}");
+    let lines = match sort {
+        DelaySort::Client => format!("M{x} {y} L{right} {y}"),
+        DelaySort::Sync => {
+            let (upper, lower) = (y - Px::tenths(15), y + Px::tenths(15));
+            format!("M{x} {upper} L{right} {upper} M{x} {lower} L{right} {lower}")
+        }
+    };
+    let look = format!(r#"stroke="{BRACKET}" stroke-width="1.5""#);
+    pen.path("delay", &format!("{begin}{lines} {end}"), &look);
 }
 
 /// A small loop above the lifeline.
@@ -355,6 +378,7 @@ fn sample(entry: &LegendEntry, pen: &mut Pen) {
             let area = Area { top, bottom: top + style::TIMER, ..area };
             timer(&area, true, pen);
         }
+        Sample::Delay(sort) => bracket(sort, start, end.x, false, pen),
         Sample::Own => {
             let low = Point::new(start.x, start.y + px(6));
             pen.line(low, Point::new(end.x, low.y), life(false));
@@ -380,6 +404,7 @@ pub(crate) fn label(label: &Label, pen: &mut Pen) {
             | LabelRole::Note
             | LabelRole::Own
             | LabelRole::Timer
+            | LabelRole::Delay
             | LabelRole::Curve(_)
             | LabelRole::WaitsFor
     );
@@ -391,6 +416,7 @@ pub(crate) fn label(label: &Label, pen: &mut Pen) {
         LabelRole::Clash => (ALARM, "bold"),
         LabelRole::Curve(index) => (style::ink_of(index), "normal"),
         LabelRole::Fence => (WHITE, "bold"),
+        LabelRole::Delay => (BRACKET, "bold"),
         LabelRole::FenceAside | LabelRole::Mark | LabelRole::Repeat => (INK, "bold"),
         LabelRole::Timer
         | LabelRole::Tick

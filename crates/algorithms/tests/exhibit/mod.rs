@@ -93,7 +93,8 @@ impl Exhibit {
         self.judge(&trace, counterexample);
         let text = json::write(&trace);
         kept(&format!("{}.jsonl", self.name), &text);
-        kept(&format!("{}.svg", self.name), &draw(&trace, &self.drawing()));
+        let drawn = draw(&counterexample.told.timed(trace.clone()), &self.drawing());
+        kept(&format!("{}.svg", self.name), &drawn);
         assert_eq!(json::read(&text).map(|trace| json::write(&trace)), Ok(text));
         for smaller in self.smaller() {
             let found = (self.hunt)(&smaller, In::Tampering);

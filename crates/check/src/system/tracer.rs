@@ -1,17 +1,18 @@
 //! A way through the states as an ordinary trace: every step taken again, by the processes
 //! themselves, and written down.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_core::{Arrival, Family, Host, Input, Message, Protocol, Seat};
-use conclave_observe::trace::Record;
+use conclave_observe::trace::{PendingTimer, Record, Standing, Trace};
 use conclave_observe::{Event, LossCause, MessageId, MessageNumbers, Observed, Spoken, Time, What};
 use smallvec::SmallVec;
 
 use super::channel::{Channel, InFlight};
-use super::node::{Node, Witness};
+use super::node::{Node, Timer, Witness};
 use super::{Deed, Flaw, System, Users, timer_tags};
 use crate::{Fingerprint, Lasso, Model, Step, Successors, Worker};
 
@@ -22,6 +23,35 @@ pub struct Told {
     pub records: Vec<Record>,
     /// The first record of the loop.
     pub repeats_from: Option<u64>,
+    /// The timers that are set, wherever a process took a step.
+    timers: Timers,
+}
+
+/// The timers that processes have set, by name.
+#[derive(Clone, Default, Debug)]
+struct Timers {
+    /// By seat, at the beginning.
+    first: Vec<Vec<PendingTimer>>,
+    /// By the last record of each step.
+    later: Vec<(usize, Vec<PendingTimer>)>,
+}
+
+impl Told {
+    /// The trace with the timers of the processes, as pictures need them: beside each step, and
+    /// without states. A trace that is kept goes without, as it can be taken again.
+    pub fn timed(&self, mut trace: Trace) -> Trace {
+        let standing = |timers: &Vec<PendingTimer>| Standing {
+            state: String::from("null"),
+            timers: timers.clone(),
+        };
+        trace.header.starts = self.timers.first.iter().map(standing).map(Some).collect();
+        for (index, timers) in &self.timers.later {
+            if let Some(record) = trace.records.get_mut(*index) {
+                record.after = Some(Box::new(standing(timers)));
+            }
+        }
+        trace
+    }
 }
 
 /// Takes steps and writes them down.
@@ -51,6 +81,7 @@ struct Page<M> {
     sends: Vec<((Seat, Seat), MessageId, M)>,
     /// Messages of a process to itself that it has not taken in yet.
     own: alloc::collections::VecDeque<MessageId>,
+    timers: Timers,
 }
 
 impl<P, C> System<'_, P, C>
@@ -62,11 +93,10 @@ where
     /// who waits for whom.
     pub fn tell(&self, path: &[Step], flaw: Flaw) -> Told {
         let is_stuck = matches!(flaw, Flaw::Deadlock | Flaw::Stalled);
-        let records = match is_stuck {
+        match is_stuck {
             true => self.tell_from(path, None, true).0,
             false => self.tell_from(&self.until_it_shows(path), None, false).0,
-        };
-        Told { records, repeats_from: None }
+        }
     }
 
     /// A way to what is wrong, and on to what happens next if it is wrong because time passed: what
@@ -100,10 +130,10 @@ where
     /// What happens on a way without an end.
     pub fn tell_loop(&self, lasso: &Lasso) -> Told {
         let whole: Vec<Step> = lasso.stem.iter().chain(&lasso.turn).copied().collect();
-        let (records, at) = self.tell_from(&whole, Some(lasso.stem.len()), false);
+        let (told, at) = self.tell_from(&whole, Some(lasso.stem.len()), false);
         // Where nothing happens for ever, what repeats is the end.
-        let from = at.unwrap_or(records.len());
-        Told { records, repeats_from: Some(from as u64) }
+        let from = at.unwrap_or(told.records.len());
+        Told { repeats_from: Some(from as u64), ..told }
     }
 
     fn tell_from(
@@ -111,7 +141,7 @@ where
         path: &[Step],
         marked: Option<usize>,
         is_stuck: bool,
-    ) -> (Vec<Record>, Option<usize>) {
+    ) -> (Told, Option<usize>) {
         let mut tracer = Tracer::new(self);
         let times = self.times(path);
         let mut mark = None;
@@ -125,7 +155,8 @@ where
         if is_stuck {
             tracer.say_who_waits();
         }
-        (tracer.page.records, mark)
+        let Page { records, timers, .. } = tracer.page;
+        (Told { records, repeats_from: None, timers }, mark)
     }
 
     /// When each step happens, as far as it is drawn: one after the other, or at its tick.
@@ -160,6 +191,7 @@ where
             numbers: MessageNumbers::new(setup.view.len()),
             sends: Vec::new(),
             own: alloc::collections::VecDeque::new(),
+            timers: Timers::default(),
         };
         let members = setup.view.len();
         let none = || (0..members).map(|_| Vec::new()).collect();
@@ -182,6 +214,8 @@ where
             );
         }
         tracer.send_all();
+        tracer.page.timers.first =
+            (0..setup.view.len()).map(|index| tracer.timers(Seat::at(index))).collect();
         for seat in (0..setup.view.len()).map(Seat::at) {
             let told = P::Family::told_at_first(&setup.opening(seat), setup.view.at(seat));
             if let Some(said) = told.and_then(|notice| P::Family::told(&notice, setup.view)) {
@@ -235,6 +269,7 @@ where
                     &mut self.page,
                 );
                 self.send_all();
+                self.stand(seat);
             }
             Deed::IsLost { from, to, tag } => {
                 if let Some((message, _)) = self.pick(from, to, tag, true) {
@@ -248,6 +283,25 @@ where
                     self.channels[from.index()][to.index()].push((message, flight));
                 }
             }
+        }
+    }
+
+    /// The timers that are set there.
+    fn timers(&self, seat: Seat) -> Vec<PendingTimer> {
+        let pending = |timer: &Timer<P::Timer>| PendingTimer {
+            name: format!("{:?}", timer.name),
+            due: self.page.at + Time::delays(timer.after.into()),
+            is_deadline: timer.is_deadline,
+        };
+        self.nodes[seat.index()].timers.iter().map(pending).collect()
+    }
+
+    /// A step of that process is over: what it has set now stands beside the last that it did.
+    fn stand(&mut self, seat: Seat) {
+        let is_its = |record: &Record| record.event.seat == seat;
+        if let Some(index) = self.page.records.iter().rposition(is_its) {
+            let timers = self.timers(seat);
+            self.page.timers.later.push((index, timers));
         }
     }
 
@@ -268,6 +322,7 @@ where
         let node = &mut self.nodes[seat.index()];
         node.take(self.system.setup, input, &mut self.host, &mut self.page);
         self.send_all();
+        self.stand(seat);
     }
 
     fn send_all(&mut self) {

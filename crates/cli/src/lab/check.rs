@@ -70,7 +70,10 @@ pub fn execute(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             output::write_file(path, |file| file.write_all(json::write(trace).as_bytes()))?;
         }
         let caption = vec![format!("{}: {reason}", word(&searched.finding.verdict))];
-        output::draw(trace, &args.drawing, trace.header.members.len(), caption)?;
+        let found = &searched.finding.counterexample;
+        let timed = found.as_ref().map(|found| found.told.timed(trace.clone()));
+        let drawn = timed.as_ref().unwrap_or(trace);
+        output::draw(drawn, &args.drawing, trace.header.members.len(), caption)?;
     }
     if let Some(path) = &args.dump {
         let max_time = args.max_time.saturating_sub(took);

@@ -161,14 +161,21 @@ pub struct DrawingArgs {
     /// Draw it in one row, however wide, instead of in rows that fit a page
     #[arg(long, requires = "svg")]
     pub svg_scroll: bool,
+    /// Draw it as a slide: 16 to 9, in type that is read from the last row
+    #[arg(long, requires = "svg", conflicts_with = "svg_scroll")]
+    pub svg_slide: bool,
+    /// Draw brackets over the client delay and the synchronisation delay of every entry
+    #[arg(long, requires = "svg")]
+    pub svg_delays: bool,
 }
 
 impl DrawingArgs {
     /// What the picture is for.
     pub fn medium(&self) -> Medium {
-        match self.svg_scroll {
-            true => Medium::Scroll,
-            false => Medium::Page,
+        match (self.svg_scroll, self.svg_slide) {
+            (true, _) => Medium::Scroll,
+            (_, true) => Medium::Slide,
+            (false, false) => Medium::Page,
         }
     }
 }

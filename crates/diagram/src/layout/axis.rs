@@ -13,8 +13,13 @@ use crate::placer::Placer;
 use crate::scene::{Fold, Label, LabelRole, Strip, Tick};
 use crate::style;
 
-/// How high the axis is, with all that is written below it.
-pub(super) const HEIGHT: Px = px(52);
+/// How high the axis of a strip is, with all that is written below it: the times, and what they are
+/// counted in or how long a fold is, if that is said there.
+pub(super) fn height(frame: &Frame) -> Px {
+    let is_folded = frame.scale.pieces().iter().any(|piece| piece.is_folded);
+    let has_words = frame.is_last || is_folded || frame.quiet_before.is_some();
+    if has_words { px(52) } else { px(36) }
+}
 /// Two ticks are at least that far apart.
 const TICKS_APART: Px = px(70);
 

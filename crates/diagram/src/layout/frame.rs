@@ -12,17 +12,15 @@ use crate::fold::{self, Room, TimeScale};
 use crate::geometry::{Area, Px, px};
 use crate::history::{History, is_within};
 use crate::sheet::Sheet;
-use crate::strips::{self, BESIDE_MOST, Piece};
+use crate::strips::{self, Piece};
 use crate::style;
 
 /// Up to that many processes are all drawn; of more, only those to which something happens.
 const ROWS_ALL: usize = 32;
 /// Up to that many are drawn at their full distance.
 const ROWS_SPACIOUS: i64 = 20;
-/// So many in several strips are nearer to each other, by that many percent: the picture would be
-/// higher than a page.
+/// So many in several strips are nearer to each other.
 const ROWS_TALL: usize = 7;
-const LANE_TALL: u64 = 80;
 /// What is left between the edge of the plot and the first or last moment.
 const PAD: Px = px(16);
 /// What is left there where arrows cross the edge: enough to see which way they go.
@@ -119,12 +117,16 @@ impl Frame {
     ) -> Vec<Self> {
         let names = lifelines::name_width(trace, rows);
         let left = style::MARGIN + names + px(10);
-        let plot = sheet.width - left - names - px(16) - beside - style::MARGIN;
+        // On a slide, names stand at one end, unless arrows begin and end at the other.
+        let is_named_twice = sheet.height.is_none() || beside > Px::ZERO;
+        let after = if is_named_twice { names + px(16) } else { Px::ZERO };
+        let plot = sheet.width - left - after - beside - style::MARGIN;
         let whole = Piece { window, beside: (None, None), quiet_before: None };
         let (before, behind) = pads(history, &whole);
         let room = Room {
             alone: (plot - before - behind).max(PLOT_LEAST),
-            among: (plot - BESIDE_MOST * 2).max(PLOT_LEAST),
+            among: (plot - sheet.beside * 2).max(PLOT_LEAST),
+            beside: sheet.beside,
         };
         let seen = history.flights.iter();
         let arrows = seen.filter(|flight| is_within(flight.sent, flight.until(), window)).count();
@@ -133,10 +135,10 @@ impl Frame {
         let last = pieces.len() - 1;
         let count = i64::try_from(rows.len().max(1)).unwrap_or(i64::MAX);
         let most = match rows.len() {
-            ROWS_TALL.. if last > 0 => sheet.lane.scaled(LANE_TALL, 100),
+            ROWS_TALL.. if last > 0 => sheet.lane_tall,
             _ => sheet.lane,
         };
-        let lane = (sheet.lane * ROWS_SPACIOUS / count).clamp(style::LANE_LEAST, most);
+        let lane = (sheet.lane * ROWS_SPACIOUS / count).clamp(style::LANE_LEAST.min(most), most);
         let mut frames: Vec<Self> = Vec::new();
         for (strip, piece) in pieces.into_iter().enumerate() {
             let (before, behind) = pads(history, &piece);
@@ -159,7 +161,7 @@ impl Frame {
         }
         let is_wide = frames.iter().any(|frame| frame.right - frame.left > NAMED_TWICE);
         for frame in &mut frames {
-            frame.is_named_twice = is_wide || beside > Px::ZERO;
+            frame.is_named_twice = is_named_twice && (is_wide || beside > Px::ZERO);
         }
         frames
     }

@@ -12,7 +12,7 @@ use super::arrows::kind_name;
 use crate::geometry::{Point, Px, px};
 use crate::history::History;
 use crate::placer::Placer;
-use crate::scene::{Fate, Label, LabelRole, LegendEntry, Sample, Scene};
+use crate::scene::{DelaySort, Fate, Label, LabelRole, LegendEntry, Sample, Scene};
 use crate::{style, text};
 
 /// How wide a sample is.
@@ -56,6 +56,7 @@ fn entries(trace: &Trace, history: &History, scene: &Scene) -> Vec<(Sample, Stri
     });
     let quiet =
         if history.is_thinned { "quiet but for upkeep, shortened" } else { "quiet, shortened" };
+    let has_delay = |sort| strips().flat_map(|it| &it.brackets).any(|it| it.sort == sort);
     let is_lost = |fate: &Fate| matches!(fate, Fate::Lost { .. });
     let others = [
         (Sample::Lost, "lost", arrows().any(|arrow| is_lost(&arrow.fate))),
@@ -66,6 +67,8 @@ fn entries(trace: &Trace, history: &History, scene: &Scene) -> Vec<(Sample, Stri
             "timer that runs out",
             strips().any(|it| it.timers.iter().any(|it| it.runs_out)),
         ),
+        (Sample::Delay(DelaySort::Client), "client delay", has_delay(DelaySort::Client)),
+        (Sample::Delay(DelaySort::Sync), "synchronisation delay", has_delay(DelaySort::Sync)),
         (Sample::Own, "says to itself", strips().any(|it| !it.own.is_empty())),
         (Sample::Fold, quiet, strips().any(|it| !it.folds.is_empty())),
     ];

@@ -16,7 +16,7 @@ const ROWS: usize = 3;
 /// How far below each other they are.
 const APART: Px = px(9);
 /// Where lifelines are nearer to each other, timers would hide what is between them.
-const LANE_LEAST: Px = px(50);
+const LANE_LEAST: Px = px(44);
 /// One that is set more often than that at a process is upkeep: it would hide the others.
 const SETTINGS_MOST: usize = 10;
 

@@ -30,9 +30,11 @@ impl Pen {
         self.0.push_str(&other.0);
     }
 
-    /// Begins a picture: its size, what it is, its background; then all that was drawn elsewhere.
+    /// Begins a picture: its size, how wide it is shown, what it is, its background; then all that
+    /// was drawn elsewhere.
     pub fn picture(
         (width, height): (Px, Px),
+        shown: Px,
         title: &str,
         description: &str,
         drawn: &Self,
@@ -40,7 +42,8 @@ impl Pen {
         let mut pen = Self::default();
         let fonts = style::FONTS;
         draw!(pen, r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}""#);
-        draw!(pen, r#" width="{width}" height="{height}" role="img" font-family="{fonts}">"#);
+        let (wide, high) = (shown, height.in_proportion(shown, width));
+        draw!(pen, r#" width="{wide}" height="{high}" role="img" font-family="{fonts}">"#);
         pen.titled(title);
         pen.text_element("desc", description);
         pen.dark(drawn);

@@ -1,7 +1,7 @@
 //! What is written can be read.
 
 use conclave_diagram::Options;
-use conclave_diagram::geometry::{Px, px};
+use conclave_diagram::geometry::{Point, Px, Room, px};
 use conclave_diagram::scene::{Label, LabelRole, Scene};
 use conclave_observe::What;
 
@@ -146,4 +146,27 @@ fn where_ids_decide_an_arrow_too_short_for_all_says_them_rather_than_its_kind() 
     assert!(election.iter().all(|text| text == "p3, p80") && election.len() > 20, "{election:?}");
     let lock = said(&mut Run::new("ricart-agrawala", 2), 0);
     assert!(lock.iter().all(|text| text == "Request"), "{lock:?}");
+}
+
+#[test]
+fn what_messages_say_does_not_notch_a_bar() {
+    let mut compared = 0;
+    for scene in scenes() {
+        for label in &scene.labels {
+            let LabelRole::Message { strip, .. } = label.role else { continue };
+            for bar in &scene.strips[strip].bars {
+                let sides = [bar.area.top, bar.area.bottom];
+                let ends = sides.map(|y| [bar.area.left, bar.area.right].map(|x| Point::new(x, y)));
+                let is_crossed = match bar.kind.sort.is_solid {
+                    true => label.room.overlaps(&bar.area.room()),
+                    false => ends
+                        .iter()
+                        .any(|&[left, right]| label.room.overlaps(&Room::line(left, right, px(1)))),
+                };
+                assert!(!is_crossed, "{}: {} at {:?}", scene.title, label.text, bar.area);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 10_000, "{compared}");
 }

@@ -3,6 +3,7 @@
 mod arrows;
 mod background;
 mod bars;
+mod delays;
 mod elections;
 mod faults;
 mod folds;
@@ -12,6 +13,7 @@ mod plot;
 mod repeats;
 mod run;
 mod shades;
+mod slides;
 mod strips;
 mod svg;
 mod waits;

@@ -80,15 +80,36 @@ impl Delays {
         }
     }
 
+    /// Since when the client delay lasts that would end if that process entered now: since it
+    /// asked, if it was alone all the time.
+    pub fn client_since(&self, seat: Seat) -> Option<Time> {
+        let since = self.waits_since(seat)?;
+        (self.lone == Some(seat)).then_some(since)
+    }
+
+    /// Since when the synchronisation delay lasts that would end if that process entered now: since
+    /// the lock was left, if it waited already.
+    pub fn sync_since(&self, seat: Seat) -> Option<Time> {
+        let since = self.waits_since(seat)?;
+        self.free_since.filter(|&free| since <= free)
+    }
+
+    fn waits_since(&self, seat: Seat) -> Option<Time> {
+        match self.states[seat.index()] {
+            State::Waiting { since } => Some(since),
+            _ => None,
+        }
+    }
+
     fn on_entry(&mut self, at: Time, seat: Seat) {
-        if let State::Waiting { since } = self.states[seat.index()] {
+        if let Some(since) = self.waits_since(seat) {
             self.wait.record(at - since);
-            if self.lone == Some(seat) {
-                self.client.record(at - since);
-            }
-            if let Some(free) = self.free_since.filter(|&free| since <= free) {
-                self.sync.record(at - free);
-            }
+        }
+        if let Some(since) = self.client_since(seat) {
+            self.client.record(at - since);
+        }
+        if let Some(free) = self.sync_since(seat) {
+            self.sync.record(at - free);
         }
         if self.entries == 0 {
             self.first_entry = at;

@@ -234,7 +234,7 @@ mod tests {
     use crate::lab::spelling;
 
     /// What `conclave run` takes that decides nothing about the run.
-    const NO_SETTINGS: [&str; 14] = [
+    const NO_SETTINGS: [&str; 16] = [
         "replay",
         "scenario",
         "explain",
@@ -245,6 +245,8 @@ mod tests {
         "svg-from",
         "svg-to",
         "svg-scroll",
+        "svg-slide",
+        "svg-delays",
         "json",
         "max-memory",
         "help",
