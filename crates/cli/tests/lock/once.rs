@@ -89,5 +89,5 @@ fn a_clock_that_was_wrong_is_told_once() {
         said(&command.env("CONCLAVE_TEST_CLOCK_SKEW_MS", skew).output().unwrap())
     };
     run("99000000");
-    assert_eq!(run("0").matches("a clock was wrong, running again").count(), 1);
+    assert_eq!(run("0").matches("a clock was wrong, so it is run again").count(), 1);
 }
