@@ -70,11 +70,14 @@ impl Members {
         if last.is_some_and(|status| status.lives_in(self.group)) {
             return true;
         }
+        // Who has ended by now bears no more children: a walk that begins after that sees them all.
+        let is_over = |status: &Status| status.is_zombie && status.group == self.group.0.as_raw();
+        let leader = Status::of(self.group.0).filter(is_over).map(|_| self.group.0);
         // Twice: a newborn with a lower number than its parent hides from one walk, once the
         // parent has become a zombie before the walk reaches it.
         for _ in 0..2 {
             let mut saw_a_zombie = false;
-            for pid in all_processes() {
+            for pid in all_processes().filter(|pid| Some(*pid) != leader) {
                 // One call tells most of them apart; to read a file takes many.
                 if getpgid(Some(pid)).is_ok_and(|group| group != self.group.0) {
                     continue;

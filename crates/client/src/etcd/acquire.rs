@@ -5,27 +5,23 @@
 //! its key. So a request that is given up never leaves anything behind.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use conclave_etcd_api::kv_client::KvClient;
-use conclave_etcd_api::{
-    Compare, DeleteRangeRequest, KeyValue, PutRequest, RangeRequest, RequestOp, TxnRequest,
-    TxnResponse, compare, range_request, request_op, response_op,
-};
+use conclave_etcd_api::{RequestOp, TxnRequest, TxnResponse, range_request};
 use tokio::sync::oneshot;
 
 use super::Core;
 use super::hold::Grip;
-use super::keys::{Entrant, Range};
+use super::keys::Entrant;
 use super::mirror::{InUse, Turn};
 use super::options::{PlantedBug, server};
+use super::place::Place;
 use super::queue::Queue;
-use super::servers::{Answered, Failed, Link};
-use super::session::{Session, fence_of};
+use super::requests::{all_created_in, created_in, found, put, range, range_of_key};
+use super::session::{First, Session};
 use super::timer::sleep_until;
 use crate::order::usage;
-use crate::{BootTime, Error, Kind, Loss, Patience, Request, Resource};
+use crate::{BootTime, Error, Kind, Patience, Request};
 
 /// Where the outcome goes; closed when nobody wants it any more.
 pub type Reply = oneshot::Sender<Result<Grip, Error>>;
@@ -76,13 +72,17 @@ enum Arrival {
 impl Asker {
     /// `None` if it must be tried again with another session.
     async fn ask(&self, reply: &mut Reply) -> Result<Option<Grip>, Error> {
-        let session = self.core.session(self.limit_of_connecting()).await?;
-        let mut place = Place::new(&self.core, &session, &self.request.resource);
-        let may_wait = self.patience != Patience::AtMost(Duration::ZERO);
-        let arrival = match may_wait {
-            true => self.arrive(&mut place).await,
-            false => self.try_it(&mut place).await,
-        };
+        let number = self.core.take_number();
+        let key_of = |lease| self.core.keys.entry(&self.request.resource, lease, number);
+        let limit = self.limit_of_connecting();
+        let opened = self.core.session(limit, |lease| self.entry(&key_of(lease), lease)).await;
+        let (session, first) = opened.inspect_err(|_| {
+            // What may have been sent hung on a lease that nobody uses again.
+            self.core.give_number_back(number);
+        })?;
+        let key = key_of(session.lease);
+        let mut place = Place::new(&self.core, &session, &self.request.resource, key, number);
+        let arrival = self.enter(&mut place, first).await;
         if arrival.is_err() && !session.is_over() {
             session.look(&self.core).await;
         }
@@ -100,8 +100,13 @@ impl Asker {
                 }
                 Err(error)
             }
-            Ok(Arrival::Behind(revision)) => self.wait(place, revision, may_wait, reply).await,
+            Ok(Arrival::Behind(revision)) => self.wait(place, revision, reply).await,
         }
+    }
+
+    /// Whether it may stand in the queue until its turn comes.
+    fn may_wait(&self) -> bool {
+        self.patience != Patience::AtMost(Duration::ZERO)
     }
 
     /// How long to try to enter the queue: no longer than the caller wants to wait, nor than the
@@ -120,8 +125,35 @@ impl Asker {
         limit.map_or(connecting, |limit| limit.min(connecting))
     }
 
+    /// Enters the queue, or has entered it already by what was sent together with the session's
+    /// opening.
+    async fn enter(&self, place: &mut Place, first: First) -> Result<Arrival, Error> {
+        let entry = || self.entry(&place.key, place.session.lease);
+        let answer = match first {
+            First::Answered(answer) => answer,
+            First::NotDone => place.send(self.limit_of_arriving(&place.session), entry()).await?,
+            First::Unknown => {
+                let entry = entry();
+                place.is_doubtful = true;
+                place.send(self.limit_of_arriving(&place.session), entry).await?
+            }
+        };
+        match self.may_wait() {
+            true => Ok(arrived(&answer, &place.key)),
+            false => self.tried(place, &answer).await,
+        }
+    }
+
+    /// What enters the queue under that key.
+    fn entry(&self, key: &[u8], lease: i64) -> TxnRequest {
+        match self.may_wait() {
+            true => self.arrival(key, lease),
+            false => self.trial(key, lease),
+        }
+    }
+
     /// Enters the queue.
-    async fn arrive(&self, place: &mut Place) -> Result<Arrival, Error> {
+    fn arrival(&self, key: &[u8], lease: i64) -> TxnRequest {
         let queue = self.core.keys.queue(self.request.name());
         let first = range(&queue, |it| {
             it.limit = 1;
@@ -129,59 +161,59 @@ impl Asker {
             it.sort_order = range_request::SortOrder::Ascend.into();
             it.sort_target = range_request::SortTarget::Create.into();
         });
-        let mut success = self.puts(place);
+        let mut success = self.puts(key, lease);
         success.push(first.clone());
-        let txn = TxnRequest {
-            compare: vec![created_in(&place.key, 0), created_in(&place.tombstone(), 0)],
+        TxnRequest {
+            compare: vec![created_in(key, 0), created_in(&self.tombstone(key), 0)],
             success,
             // Sent twice, because the answer to the first was lost.
-            failure: vec![range_of_key(&place.key), first],
-        };
-        let answer = place.send(self.limit_of_arriving(&place.session), txn).await?;
-        let revision = match answer.succeeded {
-            true => answer.header.unwrap_or_default().revision,
-            false => found(&answer, 0).first().map_or(0, |it| it.create_revision),
-        };
-        let first = found(&answer, answer.responses.len().saturating_sub(1)).first();
-        let is_first = first.is_some_and(|it| it.key == place.key);
-        Ok(if is_first { Arrival::First(revision) } else { Arrival::Behind(revision) })
+            failure: vec![range_of_key(key), first],
+        }
     }
 
-    /// Enters the queue if it is empty, in one step. If it is not but would let us in (as one more
-    /// reader, say), it is entered as usual.
-    async fn try_it(&self, place: &mut Place) -> Result<Arrival, Error> {
+    /// Enters the queue if it is empty, in one step.
+    fn trial(&self, key: &[u8], lease: i64) -> TxnRequest {
         let range = self.core.keys.queue(self.request.name());
-        let txn = TxnRequest {
-            compare: vec![all_created_in(&range, 0), created_in(&place.tombstone(), 0)],
-            success: self.puts(place),
+        TxnRequest {
+            compare: vec![all_created_in(&range, 0), created_in(&self.tombstone(key), 0)],
+            success: self.puts(key, lease),
             failure: vec![self::range(&range, |_| {})],
-        };
-        let answer = place.send(self.limit_of_arriving(&place.session), txn).await?;
+        }
+    }
+
+    /// What came of a trial. If the queue is not empty but would let us in (as one more reader,
+    /// say), it is entered as usual.
+    async fn tried(&self, place: &mut Place, answer: &TxnResponse) -> Result<Arrival, Error> {
         if answer.succeeded {
             return Ok(Arrival::First(answer.header.unwrap_or_default().revision));
         }
-        let found = found(&answer, 0);
+        let found = found(answer, 0);
         if let Some(own) = found.iter().find(|it| it.key == place.key) {
             // Sent twice, because the answer to the first was lost.
             return Ok(Arrival::First(own.create_revision));
         }
         let queue = Queue::read(&self.core.keys, self.request.name(), found);
         self.check(&queue, &place.key)?;
-        if queue.would_let_in(self.request.kind(), self.request.mode) {
-            self.arrive(place).await
-        } else {
-            Ok(Arrival::Busy(queue))
+        if !queue.would_let_in(self.request.kind(), self.request.mode) {
+            return Ok(Arrival::Busy(queue));
         }
+        let arrival = self.arrival(&place.key, place.session.lease);
+        let answer = place.send(self.limit_of_arriving(&place.session), arrival).await?;
+        Ok(arrived(&answer, &place.key))
     }
 
-    fn puts(&self, place: &Place) -> Vec<RequestOp> {
-        let (name, lease) = (self.request.name(), place.session.lease);
+    fn tombstone(&self, key: &[u8]) -> Vec<u8> {
+        self.core.keys.tombstone(self.request.name(), key)
+    }
+
+    fn puts(&self, key: &[u8], lease: i64) -> Vec<RequestOp> {
+        let name = self.request.name();
         let entrant = Entrant::new(&self.request, &self.core.host, SystemTime::now()).encode();
         match self.request.kind() {
-            Kind::Lock => vec![put(&place.key, entrant, lease)],
+            Kind::Lock => vec![put(key, entrant, lease)],
             Kind::Election => vec![
-                put(&place.key, self.request.value.clone(), lease),
-                put(&self.core.keys.owner(name, &place.key), entrant, lease),
+                put(key, self.request.value.clone(), lease),
+                put(&self.core.keys.owner(name, key), entrant, lease),
             ],
         }
     }
@@ -220,10 +252,10 @@ impl Asker {
         &self,
         place: Place,
         revision: i64,
-        may_wait: bool,
         reply: &mut Reply,
     ) -> Result<Option<Grip>, Error> {
         let (resource, kind) = (&self.request.resource, self.request.kind());
+        let may_wait = self.may_wait();
         let mirror = InUse::of(&self.core, self.request.name());
         let patience = async {
             match self.limit.filter(|_| may_wait) {
@@ -287,240 +319,13 @@ impl Asker {
     }
 }
 
-/// A key in the queue, or on its way there. Dropping it removes the key.
-pub struct Place {
-    pub core: Arc<Core>,
-    pub session: Arc<Session>,
-    pub resource: Resource,
-    pub key: Vec<u8>,
-    /// Its number, which is in the key.
-    number: u64,
-    /// Whether it was sent more than once: then one that is still on its way may put the key there
-    /// again after it was removed.
-    pub is_doubtful: bool,
-    /// Whether the key is still to be removed.
-    is_there: AtomicBool,
-    _business: Arc<()>,
-}
-
-impl Place {
-    fn new(core: &Arc<Core>, session: &Arc<Session>, resource: &Resource) -> Self {
-        let (core, session) = (Arc::clone(core), Arc::clone(session));
-        let _business = Arc::clone(&core.business);
-        let resource = resource.clone();
-        let number = core.take_number();
-        let key = core.keys.entry(&resource, session.lease, number);
-        let is_there = AtomicBool::new(true);
-        Self { core, session, resource, key, number, is_doubtful: false, is_there, _business }
-    }
-
-    /// Sends what puts the key there.
-    async fn send(&mut self, limit: BootTime, txn: TxnRequest) -> Result<TxnResponse, Error> {
-        match self.core.txn(Some(limit), txn).await {
-            Ok(answer) => {
-                self.is_doubtful |= answer.is_repeated;
-                Ok(answer.value)
-            }
-            Err(failed) => {
-                self.is_doubtful |= failed.was_sent;
-                Err(failed.error)
-            }
-        }
-    }
-
-    fn grip(self, revision: i64) -> Grip {
-        let fence = match self.core.options.has(PlantedBug::FenceOfLease) {
-            true => fence_of(self.session.lease),
-            false => fence_of(revision),
-        };
-        Grip::new(self, fence)
-    }
-
-    /// The key is not there.
-    fn discard(self) {
-        self.is_there.store(false, Ordering::Relaxed);
-        self.free_number(false);
-    }
-
-    /// Others may have its number, unless something that was sent twice may come a second time:
-    /// it would take the key for its own.
-    fn free_number(&self, is_repeated: bool) {
-        if !is_repeated && !self.is_doubtful {
-            self.core.give_number_back(self.number);
-        }
-    }
-
-    /// Removes the key; false if nobody knows whether it is gone.
-    async fn leave(self) -> bool {
-        self.remove().await.is_some()
-    }
-
-    /// A mark that this key is gone for good, whatever of it is still on its way.
-    fn tombstone(&self) -> Vec<u8> {
-        self.core.keys.tombstone(&self.resource.name, &self.key)
-    }
-
-    /// The operations that remove it.
-    pub fn removal(&self) -> Vec<RequestOp> {
-        let mut removal = vec![delete(&self.key)];
-        if self.resource.kind == Kind::Election {
-            removal.push(delete(&self.core.keys.owner(&self.resource.name, &self.key)));
-        }
-        if self.is_doubtful {
-            removal.push(put(&self.tombstone(), Vec::new(), self.session.lease));
-        }
-        removal
-    }
-
-    /// Removes the key, and tells whether it was there and the removal was sent once only. Tried
-    /// until the session is over: then it is gone anyway, but nobody knows since when.
-    pub async fn remove(&self) -> Option<Removed> {
-        self.until_over(TxnRequest { success: self.removal(), ..TxnRequest::default() }).await
-    }
-
-    /// Sends that until it is answered, or the session is over.
-    pub async fn until_over(&self, txn: TxnRequest) -> Option<Removed> {
-        // Done here, to its end: nobody else need do it.
-        self.is_there.store(false, Ordering::Relaxed);
-        let mut refusals = 0;
-        let mut is_repeated = false;
-        while !self.session.is_over() {
-            let limit = Some(self.session.tenure.deadline());
-            match self.core.txn(limit, txn.clone()).await {
-                Ok(answer) => {
-                    is_repeated |= answer.is_repeated;
-                    self.free_number(is_repeated);
-                    return Some(Removed { answer: answer.value, is_repeated });
-                }
-                Err(failed) => is_repeated |= failed.was_sent,
-            }
-            refusals += 1;
-            if refusals >= REFUSALS_MAX {
-                // It cannot be removed alone. To keep it would be to hold it for nobody.
-                self.session.end(&Loss::Expired);
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-        None
-    }
-}
-
-/// What came of a removal.
-pub struct Removed {
-    pub answer: TxnResponse,
-    /// Whether it was sent more than once.
-    pub is_repeated: bool,
-}
-
-impl Removed {
-    /// Whether there was something to remove.
-    pub fn was_there(&self) -> bool {
-        let first = self.answer.responses.first().and_then(|it| it.response.as_ref());
-        match first {
-            Some(response_op::Response::ResponseDeleteRange(answer)) => answer.deleted > 0,
-            _ => false,
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if !self.is_there.load(Ordering::Relaxed) || self.session.is_over() {
-            return;
-        }
-        let later = Self {
-            core: Arc::clone(&self.core),
-            session: Arc::clone(&self.session),
-            resource: self.resource.clone(),
-            key: std::mem::take(&mut self.key),
-            number: self.number,
-            is_doubtful: self.is_doubtful,
-            is_there: AtomicBool::new(false),
-            _business: Arc::clone(&self._business),
-        };
-        self.core.runtime.spawn(async move { later.remove().await });
-    }
-}
-
-/// A removal that is refused so often will be refused for ever.
-const REFUSALS_MAX: u32 = 10;
-
-impl Core {
-    /// One transaction, sent again until there is an answer.
-    pub async fn txn(
-        &self,
-        limit: Option<BootTime>,
-        txn: TxnRequest,
-    ) -> Result<Answered<TxnResponse>, Failed> {
-        let call = async |link: Link| {
-            let mut client = KvClient::new(link.channel.clone());
-            client = client.max_decoding_message_size(usize::MAX);
-            let answer = client.txn(link.request(txn.clone())).await;
-            answer.map(tonic::Response::into_inner).map_err(|status| self.servers.judge(&status))
-        };
-        self.servers.call(limit, call).await
-    }
-}
-
-/// What the range that was the `index`th operation has found.
-pub fn found(answer: &TxnResponse, index: usize) -> &[KeyValue] {
-    match answer.responses.get(index).and_then(|it| it.response.as_ref()) {
-        Some(response_op::Response::ResponseRange(answer)) => &answer.kvs,
-        _ => &[],
-    }
-}
-
-pub fn put(key: &[u8], value: Vec<u8>, lease: i64) -> RequestOp {
-    operation(request_op::Request::RequestPut(PutRequest {
-        key: key.to_vec(),
-        value,
-        lease,
-        ..PutRequest::default()
-    }))
-}
-
-pub fn delete(key: &[u8]) -> RequestOp {
-    let delete = DeleteRangeRequest { key: key.to_vec(), ..DeleteRangeRequest::default() };
-    operation(request_op::Request::RequestDeleteRange(delete))
-}
-
-pub fn range(keys: &Range, how: impl FnOnce(&mut RangeRequest)) -> RequestOp {
-    let (key, range_end) = (keys.start.clone(), keys.end.clone());
-    let mut range = RangeRequest { key, range_end, ..RangeRequest::default() };
-    how(&mut range);
-    operation(request_op::Request::RequestRange(range))
-}
-
-pub fn range_of_key(key: &[u8]) -> RequestOp {
-    let range = RangeRequest { key: key.to_vec(), ..RangeRequest::default() };
-    operation(request_op::Request::RequestRange(range))
-}
-
-pub fn operation(request: request_op::Request) -> RequestOp {
-    RequestOp { request: Some(request) }
-}
-
-/// Holds if that key was created in that revision; in revision 0, if it is not there.
-pub fn created_in(key: &[u8], revision: i64) -> Compare {
-    Compare {
-        result: compare::CompareResult::Equal.into(),
-        target: compare::CompareTarget::Create.into(),
-        key: key.to_vec(),
-        target_union: Some(compare::TargetUnion::CreateRevision(revision)),
-        range_end: Vec::new(),
-    }
-}
-
-/// Holds if that key was last written in that revision.
-pub fn written_in(key: &[u8], revision: i64) -> Compare {
-    Compare {
-        target: compare::CompareTarget::Mod.into(),
-        target_union: Some(compare::TargetUnion::ModRevision(revision)),
-        ..created_in(key, 0)
-    }
-}
-
-/// Holds if all keys of a range were created in that revision; in revision 0, if there are none.
-fn all_created_in(range: &Range, revision: i64) -> Compare {
-    Compare { range_end: range.end.clone(), ..created_in(&range.start, revision) }
+/// What came of an arrival under that key.
+fn arrived(answer: &TxnResponse, key: &[u8]) -> Arrival {
+    let revision = match answer.succeeded {
+        true => answer.header.unwrap_or_default().revision,
+        false => found(answer, 0).first().map_or(0, |it| it.create_revision),
+    };
+    let first = found(answer, answer.responses.len().saturating_sub(1)).first();
+    let is_first = first.is_some_and(|it| it.key == key);
+    if is_first { Arrival::First(revision) } else { Arrival::Behind(revision) }
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use conclave_core::Fence;
 use conclave_etcd_api::{Compare, PutRequest, RequestOp, TxnRequest, request_op};
 
-use super::acquire::{Place, created_in, found, operation, put, range_of_key, written_in};
 use super::keys::encode_value;
 use super::mirror::InUse;
+use super::place::Place;
+use super::requests::{created_in, found, operation, put, range_of_key, written_in};
 use super::session::fence_of;
 use super::young::Young;
 use crate::{Answer, BootTime, Error, Hold, Kind, Loss, LossSignal, Resource};

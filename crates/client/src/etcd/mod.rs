@@ -28,7 +28,9 @@ mod hold;
 mod keys;
 mod mirror;
 mod options;
+mod place;
 mod queue;
+mod requests;
 mod servers;
 mod session;
 mod task;
@@ -48,14 +50,15 @@ use conclave_etcd_api::{KeyValue, RangeRequest, TxnRequest};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use self::acquire::{acquire, created_in, delete, found, put, range, range_of_key};
+use self::acquire::acquire;
 use self::hold::{Grip, Held};
 use self::keys::{Entrant, Keys, Range, decode_value};
 use self::mirror::{InUse, Mirror};
 pub use self::options::{EtcdOptions, PlantedBug};
 use self::queue::Queue;
+use self::requests::{created_in, delete, found, put, range, range_of_key};
 use self::servers::{Link, Servers};
-use self::session::Session;
+use self::session::{First, Session};
 use self::young::Young;
 use crate::threads::start_thread;
 use crate::{
@@ -235,15 +238,20 @@ impl Core {
         })
     }
 
-    /// The session, or a new one.
-    async fn session(self: &Arc<Self>, limit: BootTime) -> Result<Arc<Session>, Error> {
+    /// The session; or a new one, and what came of the transaction that was sent together with its
+    /// opening.
+    async fn session(
+        self: &Arc<Self>,
+        limit: BootTime,
+        first: impl Fn(i64) -> TxnRequest,
+    ) -> Result<(Arc<Session>, First), Error> {
         let mut session = self.session.lock().await;
         if let Some(session) = session.as_ref().filter(|it| !it.is_over()) {
-            return Ok(Arc::clone(session));
+            return Ok((Arc::clone(session), First::NotDone));
         }
-        let opened = Session::open(self, Some(limit)).await?;
+        let (opened, first) = Session::open(self, limit, first).await?;
         *session = Some(Arc::clone(&opened));
-        Ok(opened)
+        Ok((opened, first))
     }
 
     /// A number that no request has. Those of the past are used again: the servers keep every key

@@ -27,6 +27,7 @@
 //! After each renewal all keys that are held are read, which shows what was taken away.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ use conclave_etcd_api::kv_client::KvClient;
 use conclave_etcd_api::lease_client::LeaseClient;
 use conclave_etcd_api::{
     LeaseGrantRequest, LeaseKeepAliveRequest, LeaseRevokeRequest, RangeRequest, RequestOp,
-    TxnRequest, request_op, response_op,
+    TxnRequest, TxnResponse, request_op, response_op,
 };
 
 use super::Core;
@@ -72,25 +73,53 @@ struct Held {
     loss: LossSignal,
 }
 
+/// What came of the first transaction of a session, which is sent together with its opening.
+pub enum First {
+    /// This.
+    Answered(TxnResponse),
+    /// Nothing: it was not sent, or refused.
+    NotDone,
+    /// It may have been done, or may yet be.
+    Unknown,
+}
+
 impl Session {
     /// Opens a session; its renewals go out from now on until it is over.
-    pub async fn open(core: &Arc<Core>, limit: Option<BootTime>) -> Result<Arc<Self>, Error> {
+    ///
+    /// `first` says the first transaction in it, given its lease. Both are sent before either is
+    /// answered, which saves a round trip: so we choose the lease's number, not the server. If the
+    /// transaction gets ahead of the grant, it is refused, as one with a lease that is not there.
+    /// Nothing is held before both are answered. If the grant is not, the lease is given back,
+    /// whether it was granted or not, and what hangs on it is gone with it; another attempt has
+    /// another one.
+    pub async fn open(
+        core: &Arc<Core>,
+        limit: BootTime,
+        first: impl Fn(i64) -> TxnRequest,
+    ) -> Result<(Arc<Self>, First), Error> {
         let asked = core.options.ttl;
         // A time to live of the store is of whole seconds.
         let seconds = asked.as_secs() + u64::from(asked.subsec_nanos() > 0);
         let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
         let opened = core
             .servers
-            .call(limit, async |link: Link| {
-                let grant = LeaseGrantRequest { ttl: seconds, id: 0 };
+            .call(Some(limit), async |link: Link| {
+                let asked_for = AskedFor { core, lease: any_lease(), is_settled: false };
+                let grant = LeaseGrantRequest { ttl: seconds, id: asked_for.lease };
                 let sent = BootTime::now();
-                let answer = LeaseClient::new(link.channel.clone());
-                let answer = answer.clone().lease_grant(link.request(grant)).await;
-                let answer = answer.map_err(|status| core.servers.judge(&status))?;
-                Ok((core.moment_of(sent), answer.into_inner()))
+                let mut leases = LeaseClient::new(link.channel.clone());
+                let mut keys = KvClient::new(link.channel.clone());
+                keys = keys.max_decoding_message_size(usize::MAX);
+                let (granted, first) = tokio::join!(
+                    biased;
+                    leases.lease_grant(link.request(grant)),
+                    keys.txn(link.request(first(asked_for.lease))),
+                );
+                let granted = asked_for.settle(granted)?.into_inner();
+                Ok((core.moment_of(sent), granted, First::of(first)))
             })
             .await?;
-        let (sent, granted) = opened.value;
+        let (sent, granted, first) = opened.value;
         let ttl = asked.min(seconds_of(granted.ttl));
         let session = Arc::new(Self {
             lease: granted.id,
@@ -99,8 +128,8 @@ impl Session {
             over: LossSignal::default(),
             held: Mutex::default(),
         });
-        tokio::spawn(keep(Arc::downgrade(core), Arc::clone(&session), sent));
-        Ok(session)
+        core.runtime.spawn(keep(Arc::downgrade(core), Arc::clone(&session), sent));
+        Ok((session, first))
     }
 
     /// Whether something can still be held in it.
@@ -161,18 +190,63 @@ impl Session {
 
     /// Asks the servers to end it. All its keys are gone then.
     pub async fn revoke(&self, servers: &Servers) -> Result<(), Error> {
-        let limit = Some(self.tenure.deadline());
-        let done = servers.call(limit, async |link: Link| {
-            let revoke = link.request(LeaseRevokeRequest { id: self.lease });
-            match LeaseClient::new(link.channel.clone()).lease_revoke(revoke).await {
-                Err(status) if status.code() != tonic::Code::NotFound => {
-                    Err(servers.judge(&status))
-                }
-                _ => Ok(()),
-            }
-        });
-        done.await?;
-        Ok(())
+        revoke(self.lease, self.tenure.deadline(), servers).await
+    }
+}
+
+async fn revoke(lease: i64, limit: BootTime, servers: &Servers) -> Result<(), Error> {
+    let done = servers.call(Some(limit), async |link: Link| {
+        let revoke = link.request(LeaseRevokeRequest { id: lease });
+        match LeaseClient::new(link.channel.clone()).lease_revoke(revoke).await {
+            Err(status) if status.code() != tonic::Code::NotFound => Err(servers.judge(&status)),
+            _ => Ok(()),
+        }
+    });
+    done.await?;
+    Ok(())
+}
+
+impl First {
+    fn of(answer: Result<tonic::Response<TxnResponse>, tonic::Status>) -> Self {
+        match answer {
+            Ok(answer) => Self::Answered(answer.into_inner()),
+            // It came before the grant.
+            Err(status) if status.code() == tonic::Code::NotFound => Self::NotDone,
+            Err(_) => Self::Unknown,
+        }
+    }
+}
+
+/// A number that no lease has, as far as chance goes: of 63 bits, and not 0, which means none.
+fn any_lease() -> i64 {
+    // Its keys are random, of the operating system.
+    let random = RandomState::new().hash_one(BootTime::now().to_duration());
+    i64::try_from(random >> 1).unwrap_or(i64::MAX).max(1)
+}
+
+/// A lease that was asked for. What became of it must not stay open: dropping it gives it back.
+struct AskedFor<'a> {
+    core: &'a Arc<Core>,
+    lease: i64,
+    is_settled: bool,
+}
+
+impl AskedFor<'_> {
+    fn settle<T>(mut self, answer: Result<T, tonic::Status>) -> Result<T, Trouble> {
+        let answer = answer.map_err(|status| self.core.servers.judge(&status));
+        self.is_settled = !matches!(answer, Err(Trouble::Passing(_)));
+        answer
+    }
+}
+
+impl Drop for AskedFor<'_> {
+    fn drop(&mut self) {
+        if self.is_settled {
+            return;
+        }
+        let (core, lease) = (Arc::clone(self.core), self.lease);
+        let limit = BootTime::now().plus(core.options.ttl);
+        self.core.runtime.spawn(async move { revoke(lease, limit, &core.servers).await });
     }
 }
 

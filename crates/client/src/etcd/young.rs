@@ -10,9 +10,9 @@ use std::time::Duration;
 use conclave_core::Fence;
 
 use super::Core;
-use super::acquire::Place;
 use super::hold::{Watching, revision_of};
 use super::mirror::InUse;
+use super::place::Place;
 use crate::{BootTime, LossSignal, Name};
 
 /// Who holds something for longer than this, and half of it at most, is told at once when it is
