@@ -1,7 +1,10 @@
 //! The words of the command line.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 
+use clap::{Args, FromArgMatches, Parser, Subcommand};
+
+use crate::service::words::LockArgs;
 use crate::{lab, manual, service};
 
 /// A lock that only one holds and a leader that only one is, on THIS MACHINE ONLY unless --at says
@@ -50,4 +53,62 @@ pub enum Command {
     /// With these words themselves.
     #[command(flatten)]
     Manual(manual::Command),
+}
+
+/// What `words` ask for, the program's name first.
+///
+/// # Errors
+/// If they are not understood, or ask for help or the version: what to say then.
+pub fn understand(words: &[OsString]) -> Result<Command, clap::Error> {
+    match understand_lock(words) {
+        Some(lock) => Ok(Command::Service(lock)),
+        None => Cli::try_parse_from(words).map(|cli| cli.command),
+    }
+}
+
+/// `conclave lock` starts often, and mostly for a moment. So its words are understood without the
+/// words of all other commands. Whatever else is meant, help too, is left to [`Cli`].
+fn understand_lock(words: &[OsString]) -> Option<service::Command> {
+    let words = words.get(1..).filter(|words| words.first().is_some_and(|it| it == "lock"))?;
+    let lock = LockArgs::augment_args(clap::Command::new("lock"));
+    let args = LockArgs::from_arg_matches(&lock.try_get_matches_from(words).ok()?).ok()?;
+    Some(service::Command::Lock(Box::new(args)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn lock_alone_means_what_it_means_among_all_commands() {
+        let lines = [
+            "conclave lock x true",
+            "conclave lock --at etcd://h1,h2/p --ttl 5 -n x -- true -V --help",
+            "conclave lock -w 1.5 -E 3 -s -v x sh -c exit",
+            "conclave lock --once 1d --min-hold 2 --slots 3 --on-lost kill x ./job -n",
+            "conclave lock x --hold",
+            "conclave lock lock lock",
+        ];
+        for line in lines {
+            let alone = understand_lock(&words(line)).map(Command::Service);
+            let among_all = Cli::try_parse_from(words(line)).map(|cli| cli.command);
+            assert_eq!(
+                format!("{:?}", alone.expect(line)),
+                format!("{:?}", among_all.expect(line))
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_alone_is_answered_by_the_whole() {
+        let lines = ["lock", "lock --help", "lock -V", "lock --no x true", "locks", "elect", "-V"];
+        for line in lines.map(|line| format!("conclave {line}")) {
+            assert!(understand_lock(&words(&line)).is_none(), "{line}");
+        }
+        assert!(understand_lock(&[]).is_none());
+    }
 }

@@ -1,20 +1,22 @@
 //! The `conclave` command.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
-use conclave_cli::cli::Cli;
+use clap::{CommandFactory, Subcommand};
+use conclave_cli::cli::{Cli, understand};
 use conclave_cli::{execute, exit, lab, wrapper};
 
 fn main() -> ExitCode {
     // The guard of a running command: started often, so it does not wait for the rest.
-    let mut arguments = std::env::args_os().skip(1);
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let mut arguments = words.iter().skip(1).cloned();
     if arguments.next().is_some_and(|first| first == wrapper::GUARD_WORD) {
         return wrapper::guard_main(arguments);
     }
-    let command = match Cli::try_parse() {
-        Ok(cli) => cli.command,
+    let command = match understand(&words) {
+        Ok(command) => command,
         Err(error) => return refuse_usage(&error),
     };
     match execute(&command) {

@@ -90,7 +90,7 @@ impl Members {
                 saw_a_zombie |= status.group == self.group.0.as_raw();
             }
             if !saw_a_zombie {
-                return self.group.exists();
+                return leader.is_none() && self.group.exists();
             }
         }
         false

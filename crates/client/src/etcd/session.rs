@@ -110,10 +110,12 @@ impl Session {
                 let mut leases = LeaseClient::new(link.channel.clone());
                 let mut keys = KvClient::new(link.channel.clone());
                 keys = keys.max_decoding_message_size(usize::MAX);
-                let (granted, first) = tokio::join!(
+                // The one that is to be done first is sent last: of two that arrive together, etcd
+                // most often begins with the second.
+                let (first, granted) = tokio::join!(
                     biased;
-                    leases.lease_grant(link.request(grant)),
                     keys.txn(link.request(first(asked_for.lease))),
+                    leases.lease_grant(link.request(grant)),
                 );
                 let granted = asked_for.settle(granted)?.into_inner();
                 Ok((core.moment_of(sent), granted, First::of(first)))

@@ -2,6 +2,7 @@
 
 mod faults;
 mod interop;
+mod opening;
 
 use std::sync::Arc;
 use std::time::Duration;
