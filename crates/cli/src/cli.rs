@@ -89,7 +89,8 @@ mod tests {
             "conclave lock x true",
             "conclave lock --at etcd://h1,h2/p --ttl 5 -n x -- true -V --help",
             "conclave lock -w 1.5 -E 3 -s -v x sh -c exit",
-            "conclave lock --once 1d --min-hold 2 --slots 3 --on-lost kill x ./job -n",
+            "conclave lock --once 1d --min-hold 2 --on-lost kill x ./job -n",
+            "conclave lock --slots 3 x true",
             "conclave lock x --hold",
             "conclave lock lock lock",
         ];
