@@ -63,7 +63,8 @@ impl Endpoint {
         match &self.tls {
             None => self.greet(tcp, Scheme::HTTP).await,
             Some(tls) => {
-                let secured = tls.secure(self.authority.host(), tcp).await?;
+                let secured = tls.secure(self.authority.host(), tcp).await;
+                let secured = secured.map_err(hung_up_on_tls)?;
                 self.greet(secured, Scheme::HTTPS).await
             }
         }
@@ -90,6 +91,17 @@ impl Endpoint {
             poll_fn(|context| task.poll(context)).await;
         });
         Ok(Connection { requests, wire, scheme, authority: self.authority.clone(), streams })
+    }
+}
+
+/// Whether a server that hangs up on what it does not understand ends the connection in order
+/// depends on how much of it has arrived by then.
+fn hung_up_on_tls(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset => {
+            io::Error::new(io::ErrorKind::UnexpectedEof, "tls handshake eof")
+        }
+        _ => error,
     }
 }
 
