@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use conclave_algorithms::quorum::Construction;
 use conclave_sim::{
-    Crash, Drift, Intervention, Network, Partition, Pause, Probability, Return, Workload,
+    Crash, Drift, Intervention, Network, Partition, Pause, Probability, Return, Slow, Workload,
 };
 use conclave_workbench::notation::{parse_time, read};
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -30,6 +30,7 @@ fn on_text(text: &str) {
     same_when_read_again(text, read::<Pause>);
     same_when_read_again(text, read::<Partition>);
     same_when_read_again(text, read::<Probability>);
+    same_when_read_again(text, read::<Slow>);
     same_when_read_again(text, read::<Drift>);
     same_when_read_again(text, read::<Intervention>);
     same_when_read_again(text, Construction::from_str);

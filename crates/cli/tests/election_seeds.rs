@@ -22,7 +22,8 @@ use conclave_core::{ProcessId, View};
 use conclave_observe::trace::json;
 use conclave_observe::{Ending, Time, Verdict};
 use conclave_sim::{
-    ChannelOrder, Crash, Network, Partition, Pause, Probability, Recording, Return, Stream,
+    ChannelOrder, Crash, Crossing, Network, Partition, Pause, Probability, Recording, Return,
+    Stream,
 };
 use conclave_testkit::known;
 use conclave_testkit::seeds::{count, is_chosen};
@@ -245,7 +246,8 @@ fn storm(stream: &mut Stream, plan: &mut Plan, span: Time) {
         }
         let from = before(stream, span);
         let until = from + Time(1) + before(stream, times(150, bound));
-        faults.partitions.push(Partition { left, right, one_way: chance(stream, 50), from, until });
+        let (one_way, crossing) = (chance(stream, 50), Crossing::Lost);
+        faults.partitions.push(Partition { left, right, one_way, from, until, crossing });
     }
     let probability = |stream: &mut Stream| {
         let hundredths = if chance(stream, 50) { 0 } else { stream.below(21) };

@@ -151,6 +151,12 @@ pub trait Panel: Debug {
     /// What is wrong with the run that ended so, if something is.
     fn verdict(&self, ending: Ending) -> Option<Verdict>;
 
+    /// Each way in which a promise was broken, in words, and how often: more than once only if the
+    /// run went on after the first time.
+    fn violations(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// What is wrong, where a picture can point at it and does not see it by itself.
     fn wrongs(&self) -> Vec<Wrong> {
         Vec::new()

@@ -254,6 +254,11 @@ impl Report {
         self.panel.as_any().downcast_ref()
     }
 
+    /// Each way in which a promise was broken, in words, and how often.
+    pub fn violations(&self) -> Vec<(&'static str, u64)> {
+        self.panel.violations()
+    }
+
     /// What is wrong, where a picture can point at it and does not see it by itself.
     pub fn wrongs(&self) -> Vec<Wrong> {
         self.panel.wrongs()

@@ -4,6 +4,7 @@
 //! algorithm against each.
 
 mod agreement;
+mod aside;
 mod deciding;
 mod detection;
 mod fences;

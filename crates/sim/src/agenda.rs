@@ -27,6 +27,8 @@ pub enum Item<C, T> {
     Fault(usize),
     /// The application of that process says something, if the process is still the same.
     Command { seat: Seat, incarnation: u32, command: C },
+    /// A slow process is done with the input that it works on, if the process is still the same.
+    Done { seat: Seat, incarnation: u32 },
     /// A timer runs out, unless it was set anew or cancelled meanwhile. Of those at the same time
     /// the earlier setting goes first.
     Timer { seat: Seat, timer: T, number: u64, is_deadline: bool },
@@ -70,7 +72,9 @@ impl<C, T> Agenda<C, T> {
     pub fn push(&mut self, at: Time, item: Item<C, T>) {
         let (rank, order) = match item {
             Item::Fault(_) => (Rank::Fault, self.pushed),
-            Item::Command { .. } => (Rank::Command, self.pushed),
+            // What comes of it is decided by what the application asked for, or by a message; both
+            // are before timers.
+            Item::Command { .. } | Item::Done { .. } => (Rank::Command, self.pushed),
             Item::Timer { number, is_deadline: true, .. } => (Rank::Deadline, number),
             Item::Timer { number, .. } => (Rank::Timer, number),
         };
@@ -172,7 +176,7 @@ mod tests {
                     let popped = agenda.pop().map(|(at, item)| match item {
                         Item::Command { command, .. } => (at, command),
                         Item::Timer { number, .. } => (at, number),
-                        Item::Fault(_) => unreachable!("none was pushed"),
+                        Item::Fault(_) | Item::Done { .. } => unreachable!("none was pushed"),
                     });
                     assert_eq!(popped, first);
                     now = first.map_or(now, |(at, _)| at.0);

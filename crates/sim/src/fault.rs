@@ -26,6 +26,8 @@ pub struct FaultPlan {
     pub pauses: Vec<Pause>,
     /// Links that are cut for a while.
     pub partitions: Vec<Partition>,
+    /// Processes that need longer for each step.
+    pub slow: Vec<Slow>,
     /// Single messages that do not arrive as others do.
     pub messages: Vec<MessageFault>,
     /// Processes that die when something happens to them.
@@ -69,7 +71,8 @@ pub struct Pause {
 }
 
 /// `1,2/3,4,5@10ms..30ms`: what is sent or would arrive between the two sides is lost. With `>`
-/// for `/` only what goes from the first side to the second is.
+/// for `/` only what goes from the first side to the second is. With `,held` behind it, it is
+/// not lost, but waits until the partition is healed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partition {
     /// The processes on the first side.
@@ -82,6 +85,50 @@ pub struct Partition {
     pub from: Time,
     /// When it ends.
     pub until: Time,
+    /// What becomes of messages that would cross it.
+    pub crossing: Crossing,
+}
+
+/// What becomes of messages that would cross a partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Crossing {
+    /// They are lost.
+    #[default]
+    Lost,
+    /// They wait: the channel is reliable, only late. When the partition is healed, those that had
+    /// been on their way arrive, and those that were sent meanwhile go on their way.
+    Held,
+}
+
+/// `3=4x`: process 3 needs four times as long for each step.
+///
+/// What a message takes on its way includes what its receiver needs to take it in. So a process
+/// that is `k` times as slow needs `k - 1` [typical](crate::Network::typical) delays more for each
+/// input, whether it is a message, a command or a timer; one after the other, as they came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slow {
+    /// Who.
+    pub process: ProcessId,
+    thousandths: u32,
+}
+
+impl Slow {
+    /// A process that is `times` as slow; `None` if that is not above 1, and at most 1000.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is between one and a thousand"
+    )]
+    pub fn new(process: ProcessId, times: f64) -> Option<Self> {
+        let is_sane = (1.001..=1000.0).contains(&times);
+        is_sane.then(|| Self { process, thousandths: libm::round(times * 1e3) as u32 })
+    }
+
+    /// How much longer each of its steps takes where messages typically take that long.
+    pub fn extra(self, typical: Time) -> Time {
+        let extra = u128::from(typical.0) * u128::from(self.thousandths - 1_000) / 1_000;
+        Time(u64::try_from(extra).unwrap_or(u64::MAX))
+    }
 }
 
 /// `2=1.3`: the clock of process 2 runs 1.3 times as fast as time does.
@@ -132,6 +179,12 @@ pub enum FaultError {
         first: Pause,
         /// The one that begins before the first is over.
         second: Pause,
+    },
+    /// One process that is slow twice.
+    #[error("process {process} is said to be slow twice; say it once")]
+    SlowTwice {
+        /// Who.
+        process: ProcessId,
     },
     /// Two rates for one clock.
     #[error("the clock of process {process} is given two rates; give it one")]
@@ -201,7 +254,7 @@ impl FaultError {
             | Self::NoSuchKind { fault, .. }
             | Self::NoSuchMoment { fault, .. } => Some(fault.clone()),
             Self::PausesOverlap { second, .. } => Some(format!("pause {second}")),
-            Self::DriftsTwice { .. } => None,
+            Self::SlowTwice { .. } | Self::DriftsTwice { .. } => None,
         }
     }
 }
@@ -215,6 +268,7 @@ impl FaultPlan {
         replacements: Vec::new(),
         pauses: Vec::new(),
         partitions: Vec::new(),
+        slow: Vec::new(),
         messages: Vec::new(),
         crashes_on: Vec::new(),
         drifts: Vec::new(),
@@ -237,6 +291,11 @@ impl FaultPlan {
         for (index, drift) in self.drifts.iter().enumerate() {
             if self.drifts[..index].iter().any(|other| other.process == drift.process) {
                 return Err(FaultError::DriftsTwice { process: drift.process });
+            }
+        }
+        for (index, slow) in self.slow.iter().enumerate() {
+            if self.slow[..index].iter().any(|other| other.process == slow.process) {
+                return Err(FaultError::SlowTwice { process: slow.process });
             }
         }
         self.check_pauses()?;
@@ -272,7 +331,8 @@ impl FaultPlan {
         });
         let crashes_on = self.crashes_on.iter().map(|it| (format!("crash {it}"), vec![it.process]));
         let at_times = dead.chain(crashes).chain(returns).chain(replacements).chain(pauses);
-        at_times.chain(partitions).chain(messages).chain(crashes_on)
+        let slow = self.slow.iter().map(|it| (format!("slow {it}"), vec![it.process]));
+        at_times.chain(partitions).chain(slow).chain(messages).chain(crashes_on)
     }
 
     /// One thing is done to a message, and it crosses the network.
@@ -324,7 +384,7 @@ impl FaultPlan {
     /// Whether every message arrives exactly once, as far as the network is concerned.
     pub fn delivers_once(&self) -> bool {
         let arrives_once = |it: &MessageFault| matches!(it.deed, Deed::Delay(_) | Deed::Hurry);
-        self.partitions.is_empty()
+        self.partitions.iter().all(|it| it.crossing == Crossing::Held)
             && self.loss.is_zero()
             && self.duplicate.is_zero()
             && self.messages.iter().all(arrives_once)
@@ -498,7 +558,17 @@ impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.one_way { '>' } else { '/' };
         let (left, right) = (join(&self.left), join(&self.right));
-        write!(f, "{left}{sign}{right}@{}ms..{}ms", self.from, self.until)
+        let crossing = match self.crossing {
+            Crossing::Lost => "",
+            Crossing::Held => ",held",
+        };
+        write!(f, "{left}{sign}{right}@{}ms..{}ms{crossing}", self.from, self.until)
+    }
+}
+
+impl fmt::Display for Slow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}x", self.process, f64::from(self.thousandths) / 1e3)
     }
 }
 

@@ -10,7 +10,7 @@ use conclave_observe::{Observed, Said, Side, Spoken, Time, Vocabulary};
 use crate::agenda::{Agenda, Item};
 use crate::script::Script;
 use crate::seed::Stream;
-use crate::{Crash, FaultPlan, FiredFault, Intervention, Setup};
+use crate::{Crash, Crossing, FaultPlan, FiredFault, Intervention, Setup};
 
 /// The faults of a run: those to come are on the agenda, those under way are here.
 pub struct FaultsUnderWay {
@@ -24,6 +24,8 @@ pub struct FaultsUnderWay {
     pub has_crashes_on: bool,
     /// Who died at an event, and when.
     pub died: Vec<Crash>,
+    /// Who is slow, and under which label it is counted what waits for it.
+    slow: Vec<(Seat, usize)>,
     /// In the order of [`FaultPlan::labels`].
     pub fired: Vec<u64>,
     /// By intervention: whether it changed anything.
@@ -67,6 +69,7 @@ pub struct Cut {
     pub label: usize,
     pub sides: Vec<Option<Side>>,
     pub one_way: bool,
+    pub crossing: Crossing,
 }
 
 impl FaultsUnderWay {
@@ -118,6 +121,7 @@ impl FaultsUnderWay {
             at(it.from, Action::Cut { partition, label: next_label() });
             at(it.until, Action::Heal { partition });
         }
+        let slow = plan.slow.iter().map(|it| (seat(it.process), next_label())).collect();
         let script = Script::new(plan, view, kinds, vocabulary, next_label());
         let planned = Self {
             dead,
@@ -126,6 +130,7 @@ impl FaultsUnderWay {
             cuts: Vec::new(),
             has_crashes_on: !plan.crashes_on.is_empty(),
             died: Vec::new(),
+            slow,
             fired: vec![0; plan.labels().len()],
             intervened: vec![false; interventions],
             run_out: if plan.drifts.is_empty() { Vec::new() } else { vec![0; view.len()] },
@@ -183,14 +188,23 @@ impl FaultsUnderWay {
         self.dead.iter().find(|(dead, _)| *dead == seat).map(|&(_, label)| label)
     }
 
-    /// The label of a partition that is in the way, if one is.
-    pub fn cut_between(&self, from: Seat, to: Seat) -> Option<usize> {
+    /// An input waits for a slow process.
+    pub fn count_slow(&mut self, seat: Seat) {
+        if let Some(&(_, label)) = self.slow.iter().find(|(slow, _)| *slow == seat) {
+            self.fired[label] += 1;
+        }
+    }
+
+    /// A partition that is in the way, if one is. It is counted.
+    pub fn cut_between(&mut self, from: Seat, to: Seat) -> Option<(usize, Crossing)> {
         let in_the_way = |cut: &&Cut| match (cut.sides[from.index()], cut.sides[to.index()]) {
             (Some(Side::Left), Some(Side::Right)) => true,
             (Some(Side::Right), Some(Side::Left)) => !cut.one_way,
             _ => false,
         };
-        self.cuts.iter().find(in_the_way).map(|cut| cut.label)
+        let cut = self.cuts.iter().find(in_the_way)?;
+        self.fired[cut.label] += 1;
+        Some((cut.partition, cut.crossing))
     }
 
     /// Loss and duplication have the last labels, in this order.

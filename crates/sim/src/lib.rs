@@ -31,6 +31,7 @@ mod election_application;
 mod fault;
 mod faults_under_way;
 mod intervention;
+mod lines;
 mod network;
 mod replay;
 mod script;
@@ -45,14 +46,15 @@ mod world;
 pub use detector_application::DetectorApplication;
 pub use election_application::{Call, ElectionApplication};
 pub use fault::{
-    Crash, Drift, FaultError, FaultPlan, Partition, Pause, Probability, Rate, Return, ids_of,
+    Crash, Crossing, Drift, FaultError, FaultPlan, Partition, Pause, Probability, Rate, Return,
+    Slow, ids_of,
 };
 pub use intervention::{Act, Intervention, Letter};
 pub use network::Network;
 pub use replay::{Clocks, Replay, ReplayError, replay};
 pub use script::{CrashOn, Deed, MessageFault, MessageName};
 pub use seed::Stream;
-pub use setup::{FiredFault, Limits, Outcome, Recording, Setup, Show};
+pub use setup::{AfterViolation, FiredFault, Limits, Outcome, Recording, Setup, Show};
 pub use simulation::{InFlight, Load, Simulation, bytes_per_message, bytes_per_timer};
 pub use wire::ChannelOrder;
 pub use workload::{Application, Desk, MutexApplication, ScriptedRequest, Workload};

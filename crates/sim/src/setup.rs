@@ -30,6 +30,8 @@ pub struct Setup<'a, P: Protocol> {
     pub seed: u64,
     /// When to give up.
     pub limits: Limits,
+    /// What is done when a promise is broken.
+    pub after_violation: AfterViolation,
     /// Whether happened-before is judged.
     pub ordering: JudgeOrdering,
     /// What the algorithm is held to.
@@ -62,6 +64,7 @@ impl<'a, P: Protocol> Setup<'a, P> {
             openings: &[],
             seed: 1,
             limits: Limits::NONE,
+            after_violation: AfterViolation::Stop,
             ordering: JudgeOrdering::No,
             promises: Promises::NONE,
             recording: Recording::Nothing,
@@ -91,6 +94,15 @@ impl Limits {
     /// No limits: the run goes on until it ends by itself.
     pub const NONE: Self =
         Self { events: u64::MAX, time: Time(u64::MAX - 1), patience: Time::NEVER };
+}
+
+/// What is done when a promise is broken, or somebody starves: the verdict is known by then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterViolation {
+    /// The run ends.
+    Stop,
+    /// It goes on to its own end, and all that is broken is counted.
+    GoOn,
 }
 
 /// What is kept of a run.

@@ -66,6 +66,14 @@ pub enum Workload {
         /// The mean time that one thinks.
         mean: Time,
     },
+    /// One is greedy: it asks again as soon as it is out. All others think before they ask, for an
+    /// exponential time with this mean.
+    Greedy {
+        /// Who.
+        who: ProcessId,
+        /// The mean of the others.
+        mean: Time,
+    },
     /// As a scenario says.
     Script(Vec<ScriptedRequest>),
 }
@@ -87,6 +95,8 @@ pub struct MutexApplication {
     workload: Workload,
     /// Who asks: coordinators do not.
     clients: Vec<Seat>,
+    /// Who never thinks before it asks, if one does not.
+    greedy: Option<Seat>,
     hold: Time,
     stream: Stream,
     /// How many entries there are to be; fewer if a process dies while it waits.
@@ -140,9 +150,14 @@ impl MutexApplication {
         if let Some(holder) = holder {
             states[holder.index()] = State::Holding;
         }
+        let greedy = match &workload {
+            &Workload::Greedy { who, .. } => view.seat(who),
+            _ => None,
+        };
         Self {
             workload,
             clients,
+            greedy,
             hold,
             stream: Stream::new(seed, "workload"),
             // The first holder leaves too, without having asked.
@@ -168,7 +183,10 @@ impl MutexApplication {
         let after = match &self.workload {
             Workload::One => return,
             Workload::Contend => Time::ZERO,
-            Workload::Think { mean } => self.stream.exponential(*mean),
+            Workload::Greedy { .. } if self.greedy == Some(seat) => Time::ZERO,
+            Workload::Think { mean } | Workload::Greedy { mean, .. } => {
+                self.stream.exponential(*mean)
+            }
             Workload::Script(_) => {
                 if let Some(next) = self.backlog[seat.index()].pop() {
                     let hold = next.hold.unwrap_or(self.hold);
@@ -258,6 +276,7 @@ impl fmt::Display for Workload {
             Workload::One => f.write_str("one"),
             Workload::Contend => f.write_str("contend"),
             Workload::Think { mean } => write!(f, "think:{mean}ms"),
+            Workload::Greedy { who, mean } => write!(f, "greedy:{who}:{mean}ms"),
             Workload::Script(_) => f.write_str("scenario"),
         }
     }

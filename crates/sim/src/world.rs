@@ -1,6 +1,7 @@
 //! The loop: take what happens next, and let one process take a step in its surroundings.
 
 mod faulty;
+mod late;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -22,14 +23,18 @@ use conclave_observe::{
     Time, WaitGraph, What,
 };
 
+use faulty::{Stage, Withheld};
+
 use crate::agenda::{Agenda, Item, Rank};
 use crate::faults_under_way::{Action, FaultsUnderWay};
+use crate::lines::Lines;
 use crate::seed::Stream;
 use crate::simulation::Simulation;
 use crate::timers::{self, SetTimer, Timers};
 use crate::wire::{Flight, TimedWire, UnitWire, Wire};
 use crate::{
-    Act, Application, ChannelOrder, Crash, Desk, Network, Outcome, Rate, Recording, Setup,
+    Act, AfterViolation, Application, ChannelOrder, Crash, Desk, Network, Outcome, Rate, Recording,
+    Setup,
 };
 
 /// Runs `application` on the protocol `P`. `progress` is told the number of entries now and then.
@@ -73,6 +78,10 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     desk: Desk<CommandOf<P>>,
     /// By seat: what waits for the end of its pause; `None` while it is not paused.
     paused: Vec<Option<VecDeque<Held<P>>>>,
+    /// What waits for a process that is slow.
+    lines: Lines<Held<P>>,
+    /// What waits at a partition that keeps it, in the order in which it came there.
+    withheld: Vec<Withheld<P::Message>>,
     /// By seat: how often it has started, so that what was meant for an earlier life is not done.
     incarnations: Vec<u32>,
     wire: W,
@@ -92,8 +101,8 @@ struct Surroundings<'a, P: Protocol, A, W, const RECORDS: bool> {
     /// Messages in flight that belong to a call: all but those of upkeep.
     calls_in_flight: u64,
     events: u64,
-    /// Whether the plan has pauses at all.
-    has_pauses: bool,
+    /// Whether a process can be paused or slow at all.
+    can_wait: bool,
     /// Whether the judge wants to know when all is quiet.
     wants_quiet: bool,
     /// Whether an application was told something that the judge may have had enough of.
@@ -266,17 +275,14 @@ where
         }
         if self.around.calls_in_flight == 0 {
             let around = &mut self.around;
-            let watches = around.wants_quiet && !around.is_anyone_paused();
-            if watches
-                && around.witness.judge.on_quiet(around.witness.now)
-                && around.witness.judge.has_seen_enough()
-            {
+            let watches = around.wants_quiet && !around.is_held_up();
+            if watches && around.witness.judge.on_quiet(around.witness.now) && around.is_decided() {
                 return Some(Ending::Stopped);
             }
-            if around.application.is_done(at) && !around.is_anyone_paused() {
+            if around.application.is_done(at) && !around.is_held_up() {
                 return Some(Ending::Finished);
             }
-            if around.application.awaits_quiet() {
+            if around.application.awaits_quiet() && !around.owes() {
                 around.application.on_quiet(around.desk.at(around.witness.now));
                 around.take_orders();
                 (at, due) = around.next();
@@ -318,7 +324,7 @@ where
     #[inline]
     pub(crate) fn ending_by_news(&mut self) -> Option<Ending> {
         let has_news = core::mem::take(&mut self.around.has_news);
-        (has_news && self.around.witness.judge.has_seen_enough()).then_some(Ending::Stopped)
+        (has_news && self.around.is_decided()).then_some(Ending::Stopped)
     }
 
     /// Does what is planned to be done before the next event.
@@ -373,6 +379,7 @@ where
                 self.around.timers.on_taken(seat, timer);
                 self.timer(seat, timer, SetTimer { at, number, is_deadline });
             }
+            Some((_, Item::Done { seat, incarnation })) => self.done(seat, incarnation),
             Some((_, Item::Fault(number))) => self.fault(self.around.faults.actions[number]),
             None => {}
         }
@@ -387,9 +394,16 @@ where
             held.push_back(Held::Command { incarnation, command });
             return;
         }
-        let said = P::Family::asked(&command, around.setup.view);
-        around.witness.event(seat, What::Asked(said));
-        around.doom_if_scripted(seat, &said);
+        if around.lines.is_slow(seat) {
+            return around.stand_in_line(seat, Held::Command { incarnation, command });
+        }
+        self.ask(seat, command);
+    }
+
+    fn ask(&mut self, seat: Seat, command: CommandOf<P>) {
+        let said = P::Family::asked(&command, self.around.setup.view);
+        self.around.witness.event(seat, What::Asked(said));
+        self.around.doom_if_scripted(seat, &said);
         self.take(seat, Input::Command(command));
     }
 
@@ -401,6 +415,9 @@ where
         if let Some(held) = &mut around.paused[seat.index()] {
             held.push_back(Held::Timer { timer, setting });
             return;
+        }
+        if around.lines.is_slow(seat) {
+            return around.stand_in_line(seat, Held::Timer { timer, setting });
         }
         self.run_out(seat, timer);
     }
@@ -418,17 +435,12 @@ where
     fn arrive(&mut self, flight: Flight<P::Message>) {
         let around = &mut self.around;
         if around.faults.touch_messages
-            && let Some(label) = around.faults.cut_between(flight.from, flight.to)
+            && let Some(cut) = around.faults.cut_between(flight.from, flight.to)
         {
-            around.faults.fired[label] += 1;
-            around.lose(&flight, LossCause::Partition);
-            return;
+            return around.meet(cut, Stage::Arriving, flight);
         }
-        if around.has_pauses
-            && let Some(held) = &mut around.paused[flight.to.index()]
-        {
-            held.push_back(Held::Message(flight));
-            return;
+        if around.can_wait {
+            return self.arrive_at_door(flight);
         }
         self.deliver(flight);
     }
@@ -483,7 +495,7 @@ where
             }
             Action::Resume { seat } => self.resume(seat),
             Action::Cut { partition, label } => around.cut(partition, label),
-            Action::Heal { partition } => around.heal(partition),
+            Action::Heal { partition } => self.heal(partition),
             // Somebody intervened: it is as the plan wants it already.
             Action::Crash { .. }
             | Action::CrashOn { .. }
@@ -523,6 +535,10 @@ where
         let (late, held): (VecDeque<_>, VecDeque<_>) =
             held.into_iter().partition(|held| matches!(held, Held::Command { .. }));
         for held in held.into_iter().chain(late) {
+            if self.around.lines.is_slow(seat) {
+                self.around.stand_in_line(seat, held);
+                continue;
+            }
             self.take_deadlines(seat);
             match held {
                 Held::Message(flight) => self.deliver(flight),
@@ -530,6 +546,7 @@ where
                 Held::Timer { timer, setting } => self.timer(seat, timer, setting),
             }
         }
+        self.around.begin_step(seat);
     }
 
     fn take_deadlines(&mut self, seat: Seat) {
@@ -622,6 +639,8 @@ where
             application,
             desk: Desk { now: Time::ZERO, orders: Vec::new() },
             paused: (0..members).map(|_| None).collect(),
+            lines: Lines::new(setup.faults, setup.view, setup.network.typical()),
+            withheld: Vec::new(),
             incarnations: vec![0; members],
             wire,
             own: VecDeque::new(),
@@ -634,7 +653,7 @@ where
             agenda,
             calls_in_flight: 0,
             events: 0,
-            has_pauses: !setup.faults.pauses.is_empty(),
+            can_wait: !setup.faults.pauses.is_empty() || !setup.faults.slow.is_empty(),
             wants_quiet: judge.wants_quiet(),
             witness: Witness { now: Time::ZERO, judge, records: Vec::new(), starts },
             has_news: false,
@@ -663,12 +682,14 @@ where
             && self.agenda.commands() == 0
     }
 
-    fn is_patience_lost(&self, at: Time) -> bool {
-        self.witness.judge.waited_in_vain(at) > self.setup.limits.patience
+    /// Whether the verdict is known, and nobody wants to see more.
+    #[inline]
+    fn is_decided(&self) -> bool {
+        self.witness.judge.has_seen_enough() && self.setup.after_violation == AfterViolation::Stop
     }
 
-    fn is_anyone_paused(&self) -> bool {
-        self.has_pauses && self.paused.iter().any(Option::is_some)
+    fn is_patience_lost(&self, at: Time) -> bool {
+        self.witness.judge.waited_in_vain(at) > self.setup.limits.patience
     }
 
     /// Whether the first entry of the agenda is a timer that is still set to that time. If it is
@@ -702,7 +723,7 @@ where
     }
 
     fn pause(&mut self, seat: Seat) {
-        self.has_pauses = true;
+        self.can_wait = true;
         self.witness.event(seat, What::Paused);
         self.paused[seat.index()] = Some(VecDeque::new());
     }

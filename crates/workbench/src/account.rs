@@ -16,6 +16,7 @@ use alloc::vec::Vec;
 use conclave_core::Seat;
 use conclave_observe::measure::Histogram;
 use conclave_observe::{Report, Time};
+use conclave_sim::AfterViolation;
 use serde_json::{Map, Value, json};
 
 use crate::family;
@@ -63,6 +64,9 @@ pub fn replayed(done: &Done) -> Option<String> {
 /// Every figure by its name, what became of the faults, and the hash of all that happened.
 pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     let mut lines = (of(done).lines)(done);
+    if done.plan.after_violation == AfterViolation::GoOn {
+        lines.push(("violations", violations(&done.outcome.report)));
+    }
     for fault in &done.outcome.faults {
         let label = &fault.label;
         let text = match fault.count {
@@ -75,6 +79,11 @@ pub fn lines(done: &Done) -> Vec<(&'static str, String)> {
     for (id, at) in done.calls().1 {
         let text = format!("{id}@{at}ms NEVER CAME: {id} had died by then, or the run was over");
         lines.push(("call", text));
+    }
+    let (typical, unit) = (done.plan.network.typical(), Unit::of(done.plan.network));
+    for slow in &done.plan.faults.slow {
+        let longer = unit.show(slow.extra(typical));
+        lines.push(("slow", format!("each step of {} takes {longer} longer", slow.process)));
     }
     for drift in &done.plan.faults.drifts {
         let text = format!("the clock of {} runs at {}", drift.process, drift.rate);
@@ -96,6 +105,15 @@ pub fn unmet(done: &Done, expects: &[Expected]) -> Vec<String> {
     };
     let unmet = expects.iter().filter(|expected| !is_met(expected));
     unmet.map(|Expected { name, text }| format!("{name} {text} was expected")).collect()
+}
+
+/// How often each promise was broken, in a run that went on after the first time.
+fn violations(report: &Report) -> String {
+    let violations = report.violations();
+    let all: u64 = violations.iter().map(|(_, times)| times).sum();
+    let each: Vec<String> =
+        violations.iter().map(|(what, times)| format!("{what} {times}")).collect();
+    if all == 0 { "none".into() } else { format!("{all}: {}", each.join(", ")) }
 }
 
 /// Process by process, line by line: how much each had to do, and how long it waited.
@@ -171,6 +189,9 @@ pub fn as_json(done: &Done, command: &str) -> Value {
         "load": { "max": busiest, "mean": mean },
         "waits_for": outcome.diagnosis.as_ref().map(|it| ids(&mut it.path.iter().copied())),
         "faults_fired": faults,
+        "violations": report.violations().iter().map(|(what, times)| {
+            json!({ "what": what, "times": times })
+        }).collect::<Vec<_>>(),
         "verdict": report.verdict.name(),
         "reason": reason(done),
         "trace_hash": format!("{:016x}", report.fingerprint),

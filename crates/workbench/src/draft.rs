@@ -146,7 +146,12 @@ impl Draft {
                 return Err(FaultError::Unknown { fault, process, members }.into());
             }
         }
-        match scenario.stranger(&plan.clients) {
+        let greedy = match plan.workload {
+            Workload::Greedy { who, .. } => Some(("greedy", who)),
+            _ => None,
+        };
+        let greedy = greedy.filter(|&(_, who)| plan.clients.seat(who).is_none());
+        match scenario.stranger(&plan.clients).or(greedy) {
             Some((what, process)) => {
                 Err(DraftError::Stranger { what, process, ids: ids_of(&plan.clients) })
             }

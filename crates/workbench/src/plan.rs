@@ -12,8 +12,8 @@ use conclave_core::{OpeningOf, ProcessId, View};
 use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
-    Act, ChannelOrder, Clocks, Crash, FaultPlan, Intervention, Limits, Network, Outcome, Recording,
-    Replay, ReplayError, Setup, Workload, replay, simulate,
+    Act, AfterViolation, ChannelOrder, Clocks, Crash, FaultPlan, Intervention, Limits, Network,
+    Outcome, Recording, Replay, ReplayError, Setup, Workload, replay, simulate,
 };
 
 use crate::family::{self, Playable, Profile};
@@ -59,6 +59,8 @@ pub struct Plan {
     pub seed: u64,
     /// When to give up.
     pub limits: Limits,
+    /// What is done when a promise is broken.
+    pub after_violation: AfterViolation,
     /// Whether happened-before is judged.
     pub ordering: JudgeOrdering,
     /// What is kept of the run.
@@ -113,6 +115,7 @@ impl Plan {
             holder: None,
             seed: 1,
             limits: Limits { events: EVENTS_MAX, ..Limits::NONE },
+            after_violation: AfterViolation::Stop,
             ordering: JudgeOrdering::No,
             recording: Recording::Nothing,
             states: false,
@@ -131,7 +134,7 @@ impl Plan {
     pub fn default_entries(&self) -> u64 {
         let n = self.clients.len() as u64;
         match &self.workload {
-            Workload::Contend | Workload::Think { .. } => 4 * n,
+            Workload::Contend | Workload::Think { .. } | Workload::Greedy { .. } => 4 * n,
             Workload::One => n,
             Workload::Script(requests) => requests.len() as u64,
         }
@@ -211,6 +214,7 @@ impl Plan {
             openings,
             seed: self.seed,
             limits: self.limits,
+            after_violation: self.after_violation,
             ordering: self.ordering,
             promises: self.entry.promises,
             recording: self.recording,

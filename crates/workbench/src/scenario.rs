@@ -19,6 +19,7 @@
 //! replace 3@90ms               # by another process of the same id
 //! pause 2@10ms..30ms
 //! partition 1,2/3,4,5@10ms..30ms
+//! slow 3=4x
 //! drift 2=1.3
 //! loss 0.05
 //! duplicate 0.01
@@ -172,6 +173,7 @@ impl Scenario {
             "drift" => noted(&mut faults.drifts, read(rest)?, &mut at),
             "return" => noted(&mut faults.returns, read(rest)?, &mut at),
             "pause" => noted(&mut faults.pauses, read(rest)?, &mut at),
+            "slow" => noted(&mut faults.slow, read(rest)?, &mut at),
             "partition" => noted(&mut faults.partitions, read(rest)?, &mut at),
             "crash" => match read(rest)? {
                 Death::At(crash) => noted(&mut faults.crashes, crash, &mut at),
@@ -211,8 +213,9 @@ impl Scenario {
 fn unknown(word: &str) -> String {
     format!(
         "`{word}` is not a statement; there are n, ids, network, channels, hold, clock, holder, \
-         request, call, dead, crash, return, replace, pause, partition, drift, loss, duplicate, \
-         drop, delay, hurry, algorithm and expect, and settings by their names, e.g. bound 5ms"
+         request, call, dead, crash, return, replace, pause, partition, slow, drift, loss, \
+         duplicate, drop, delay, hurry, algorithm and expect, and settings by their names, e.g. \
+         bound 5ms"
     )
 }
 

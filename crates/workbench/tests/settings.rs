@@ -36,7 +36,8 @@ const UNUSUAL: &[(&str, &str, &[&str])] = &[
     ("bully", "return", &["1@9ms"]),
     ("bully", "replace", &["2@9ms"]),
     ("bully", "pause", &["3@1ms..2ms"]),
-    ("bully", "partition", &["1,2>3@1ms..2ms"]),
+    ("bully", "partition", &["1,2>3@1ms..2ms", "1/2@1ms..2ms,held"]),
+    ("bully", "slow", &["3=4x", "2=1.5x"]),
     ("bully", "drift", &["2=1.3"]),
     ("bully", "loss", &["0.25"]),
     ("bully", "duplicate", &["0.5", "answer 5>3 #1"]),
@@ -49,6 +50,7 @@ const UNUSUAL: &[(&str, &str, &[&str])] = &[
     ("lamport", "patience", &["8ms"]),
     ("lamport", "max-events", &["99"]),
     ("lamport", "max-time", &["88ms"]),
+    ("lamport", "go-on", &[""]),
     ("lamport", "seed", &["9"]),
 ];
 

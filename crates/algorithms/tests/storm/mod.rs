@@ -6,8 +6,8 @@ use conclave_core::View;
 use conclave_core::election::Election;
 use conclave_observe::Time;
 use conclave_sim::{
-    Call, ChannelOrder, Crash, Drift, ElectionApplication, FaultPlan, Limits, Network, Outcome,
-    Partition, Pause, Probability, Rate, Return, Setup, Stream, simulate,
+    Call, ChannelOrder, Crash, Crossing, Drift, ElectionApplication, FaultPlan, Limits, Network,
+    Outcome, Partition, Pause, Probability, Rate, Return, Setup, Stream, simulate,
 };
 
 /// What the members know of time: the lease is 20 of these, and the session 30.
@@ -147,7 +147,8 @@ fn draw_faults(stream: &mut Stream, clients: &View, view: &View) -> FaultPlan {
         }
         let from = moment(stream);
         let until = from + stream.between(Time(1), Time::delays(150));
-        faults.partitions.push(Partition { left, right, one_way: chance(stream, 50), from, until });
+        let (one_way, crossing) = (chance(stream, 50), Crossing::Lost);
+        faults.partitions.push(Partition { left, right, one_way, from, until, crossing });
     }
     let loss = [0.0, 0.0, 0.02, 0.1, 0.3][usize::try_from(stream.below(5)).unwrap()];
     let duplicate = [0.0, 0.0, 0.05, 0.3][usize::try_from(stream.below(4)).unwrap()];

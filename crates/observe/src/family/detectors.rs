@@ -188,6 +188,14 @@ impl Panel for Detection {
         }
     }
 
+    fn violations(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            (WRONG_SUSPICION.finding, self.wrong()),
+            ("a death that somebody missed", self.missed().count() as u64),
+        ];
+        all.into_iter().filter(|(_, times)| *times > 0).collect()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -521,6 +521,18 @@ impl Panel for ElectionPanel {
         self.is_broken().then_some(Verdict::Violated)
     }
 
+    fn violations(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            (WRONG_LEADER.finding, self.largest.as_ref().map_or(0, LargestId::times)),
+            (DISAGREEMENT.finding, self.agreement.times()),
+            (TWO_IN_A_TERM.finding, self.per_term.times()),
+            (TWO_LEADERS.finding, self.one_at_a_time.as_ref().map_or(0, OneAtATime::times)),
+            ("an answer older than what was known", self.versions.times()),
+            ("values that were seen in no order", u64::from(self.register.broken().is_some())),
+        ];
+        all.into_iter().filter(|(_, times)| *times > 0).collect()
+    }
+
     fn wrongs(&self) -> Vec<Wrong> {
         let largest = self.largest.as_ref().and_then(LargestId::broken).map(|broken| Wrong {
             at: broken.at,

@@ -275,6 +275,16 @@ impl Panel for LockPanel {
         self.waiting.starved().map(|_| Verdict::Starved)
     }
 
+    fn violations(&self) -> Vec<(&'static str, u64)> {
+        let order = self.overtakings().filter(|_| self.promises.keeps(ORDERING));
+        let all = [
+            (TWO_HOLDERS.finding, self.exclusion.times()),
+            (FENCE_FELL.finding, self.fences.times()),
+            ("a grant that passed an earlier request", order.unwrap_or(0)),
+        ];
+        all.into_iter().filter(|(_, times)| *times > 0).collect()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

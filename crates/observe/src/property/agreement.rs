@@ -3,12 +3,14 @@
 use conclave_core::Seat;
 
 use super::Deciding;
+use super::aside::Aside;
 use crate::Time;
 
 /// Watches what is believed at the end of every election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Agreement {
     broken: Option<Disagreement>,
+    times: Aside<u64>,
 }
 
 /// The first election at whose end two did not believe the same.
@@ -28,9 +30,15 @@ impl Agreement {
         let mut beliefs = deciding.beliefs();
         let Some(one) = beliefs.next() else { return };
         let other = beliefs.find(|(_, leader)| *leader != one.1);
-        if let (Some(other), None) = (other, self.broken) {
-            self.broken = Some(Disagreement { at, one, other });
+        if let Some(other) = other {
+            self.broken.get_or_insert(Disagreement { at, one, other });
+            self.times.0 += 1;
         }
+    }
+
+    /// How often an election was over and two did not believe the same.
+    pub fn times(&self) -> u64 {
+        self.times.0
     }
 
     /// What broke it, if anything did.

@@ -2,6 +2,7 @@
 
 use conclave_core::{Fence, Renaming, Seat};
 
+use super::aside::Aside;
 use crate::family::locks::Seen;
 use crate::{Event, Time};
 
@@ -10,6 +11,7 @@ use crate::{Event, Time};
 pub struct Fences {
     last: Option<Fence>,
     broken: Option<FenceFell>,
+    times: Aside<u64>,
 }
 
 /// The first entry whose number was not higher than the one before.
@@ -29,10 +31,17 @@ impl Fences {
     /// Takes in an event.
     pub fn on(&mut self, event: &Event) {
         let Seen::Entered { fence } = Seen::of(event.what) else { return };
-        if let (Some(before), None) = (self.last.filter(|&last| fence <= last), self.broken) {
-            self.broken = Some(FenceFell { at: event.at, seat: event.seat, before, got: fence });
+        if let Some(before) = self.last.filter(|&last| fence <= last) {
+            let (at, seat, got) = (event.at, event.seat, fence);
+            self.broken.get_or_insert(FenceFell { at, seat, before, got });
+            self.times.0 += 1;
         }
         self.last = self.last.max(Some(fence));
+    }
+
+    /// How often an entry got no higher number than one before it.
+    pub fn times(&self) -> u64 {
+        self.times.0
     }
 
     /// What broke it, if anything did.

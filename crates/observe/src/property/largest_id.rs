@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use conclave_core::{ProcessId, Seat};
 
 use super::Wave;
+use super::aside::Aside;
 use crate::family::elections::Seen;
 use crate::{Event, Time};
 
@@ -27,6 +28,7 @@ pub struct LargestId {
     /// By seat: its place among them.
     rank: Vec<usize>,
     broken: Option<WrongLeader>,
+    times: Aside<u64>,
 }
 
 /// The first time that somebody was elected who should not have been.
@@ -59,6 +61,7 @@ impl LargestId {
             by_id,
             rank,
             broken: None,
+            times: Aside(0),
         }
     }
 
@@ -76,11 +79,12 @@ impl LargestId {
                 self.is_up[index] = true;
                 self.was_up[index] |= self.is_under_way;
             }
-            Seen::Elected { leader, .. } if self.broken.is_none() => {
+            Seen::Elected { leader, .. } => {
                 let larger = self.larger(leader);
                 if !self.was_up[leader.index()] || larger.is_some() {
                     let larger = larger.filter(|_| self.was_up[leader.index()]);
-                    self.broken = Some(WrongLeader { at, seat, leader, larger });
+                    self.broken.get_or_insert(WrongLeader { at, seat, leader, larger });
+                    self.times.0 += 1;
                 }
             }
             _ => {}
@@ -98,6 +102,11 @@ impl LargestId {
     fn larger(&self, leader: Seat) -> Option<Seat> {
         let larger = &self.by_id[..self.rank[leader.index()]];
         larger.iter().find(|seat| self.throughout[seat.index()]).copied()
+    }
+
+    /// How often somebody took one for the leader who should not lead.
+    pub fn times(&self) -> u64 {
+        self.times.0
     }
 
     /// What broke it, if anything did.

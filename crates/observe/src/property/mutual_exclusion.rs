@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{Renaming, Seat};
 
+use super::aside::Aside;
 use crate::family::locks::Seen;
 use crate::{Event, Time};
 
@@ -12,6 +13,7 @@ use crate::{Event, Time};
 pub struct MutualExclusion {
     holders: Vec<Seat>,
     broken: Option<TwoHolders>,
+    times: Aside<u64>,
 }
 
 /// The first moment at which somebody entered while another was in.
@@ -30,15 +32,21 @@ impl MutualExclusion {
     pub fn on(&mut self, event: &Event) {
         match Seen::of(event.what) {
             Seen::Entered { .. } => {
-                if let (Some(&inside), None) = (self.holders.first(), self.broken) {
-                    let entered = event.seat;
-                    self.broken = Some(TwoHolders { at: event.at, inside, entered });
+                if let Some(&inside) = self.holders.first() {
+                    let (at, entered) = (event.at, event.seat);
+                    self.broken.get_or_insert(TwoHolders { at, inside, entered });
+                    self.times.0 += 1;
                 }
                 self.holders.push(event.seat);
             }
             Seen::Left | Seen::Crashed => self.holders.retain(|&seat| seat != event.seat),
             _ => {}
         }
+    }
+
+    /// How often somebody entered while another was in.
+    pub fn times(&self) -> u64 {
+        self.times.0
     }
 
     /// What broke it, if anything did.
@@ -56,6 +64,7 @@ impl MutualExclusion {
                 inside: names.seat(inside),
                 entered: names.seat(entered),
             }),
+            times: self.times,
         }
     }
 
@@ -93,6 +102,17 @@ mod tests {
         let broken = TwoHolders { at: Time(1), inside: Seat(0), entered: Seat(1) };
         assert_eq!(judge(&[(0, IN), (1, IN)]), Some(broken));
         assert_eq!(judge(&[(0, IN), (1, IN), (0, OUT), (1, OUT)]), Some(broken));
+    }
+
+    #[test]
+    fn every_entry_while_another_is_in_is_counted() {
+        let mut property = MutualExclusion::default();
+        for (seat, what) in
+            [(0, IN), (1, IN), (0, OUT), (1, OUT), (0, IN), (0, OUT), (1, IN), (0, IN)]
+        {
+            property.on(&Event { at: Time(0), seat: Seat(seat), what });
+        }
+        assert_eq!(property.times(), 2);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use conclave_core::{Renaming, Seat};
 
+use super::aside::Aside;
 use crate::family::elections::Seen;
 use crate::{Event, Time};
 
@@ -22,6 +23,9 @@ pub struct OneAtATime {
     /// Since when there have been two or more of them.
     overlap_since: Option<Time>,
     broken: Option<TwoLeaders>,
+    /// Whether what overlaps now was counted.
+    is_counted: Aside<bool>,
+    times: Aside<u64>,
 }
 
 /// The first time that two led for longer than a moment.
@@ -44,6 +48,8 @@ impl OneAtATime {
             active: Vec::new(),
             overlap_since: None,
             broken: None,
+            is_counted: Aside(false),
+            times: Aside(0),
         }
     }
 
@@ -68,15 +74,24 @@ impl OneAtATime {
             0 | 1 => None,
             _ => self.overlap_since.or(Some(event.at)),
         };
+        self.is_counted.0 &= self.overlap_since.is_some();
     }
 
     /// Time has come to `now`: whoever leads beside another since before has done so too long.
     pub fn look(&mut self, now: Time) {
-        if let (Some(at), None) = (self.overlap_since.filter(|&at| at < now), self.broken)
+        if let Some(at) = self.overlap_since.filter(|&at| at < now)
             && let [first, second, ..] = self.active[..]
+            && !self.is_counted.0
         {
-            self.broken = Some(TwoLeaders { at, first, second });
+            self.broken.get_or_insert(TwoLeaders { at, first, second });
+            self.is_counted.0 = true;
+            self.times.0 += 1;
         }
+    }
+
+    /// How often two began to lead at once.
+    pub fn times(&self) -> u64 {
+        self.times.0
     }
 
     /// What broke it, if anything did.
@@ -97,6 +112,8 @@ impl OneAtATime {
                 first: names.seat(first),
                 second: names.seat(second),
             }),
+            is_counted: self.is_counted,
+            times: self.times,
         }
     }
 }

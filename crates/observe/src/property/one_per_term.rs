@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use conclave_core::election::Term;
 use conclave_core::{Renaming, Seat};
 
+use super::aside::Aside;
 use crate::family::elections::Seen;
 use crate::{Event, Time};
 
@@ -13,6 +14,7 @@ use crate::{Event, Time};
 pub struct OnePerTerm {
     leaders: BTreeMap<Term, Seat>,
     broken: Option<TwoInATerm>,
+    times: Aside<u64>,
 }
 
 /// The first time that somebody was told of a second leader of one term.
@@ -38,10 +40,16 @@ impl OnePerTerm {
             return;
         }
         let first = *self.leaders.entry(term).or_insert(leader);
-        if first != leader && self.broken.is_none() {
+        if first != leader {
             let (at, told) = (event.at, event.seat);
-            self.broken = Some(TwoInATerm { at, told, term, first, second: leader });
+            self.broken.get_or_insert(TwoInATerm { at, told, term, first, second: leader });
+            self.times.0 += 1;
         }
+    }
+
+    /// How often somebody was told of another leader of a term than the first.
+    pub fn times(&self) -> u64 {
+        self.times.0
     }
 
     /// What broke it, if anything did.
@@ -60,6 +68,7 @@ impl OnePerTerm {
                 second: names.seat(it.second),
                 ..it
             }),
+            times: self.times,
         }
     }
 

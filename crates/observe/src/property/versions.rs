@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use conclave_core::Seat;
 use conclave_core::election::Version;
 
+use super::aside::Aside;
 use crate::family::elections::Seen;
 use crate::{Event, Time};
 
@@ -23,6 +24,7 @@ pub struct Versions {
     writes: u64,
     refused: u64,
     broken: Option<WentBack>,
+    times: Aside<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,7 @@ impl Versions {
             writes: 0,
             refused: 0,
             broken: None,
+            times: Aside(0),
         }
     }
 
@@ -83,10 +86,16 @@ impl Versions {
         let asked = self.asked_at[event.seat.index()].take();
         // An answer that nobody asked for is as if it had been asked for now.
         let before = asked.map_or(self.highest, |asked| asked.highest);
-        if let (Some(before), None) = (before.filter(|&it| !is_new(got, it)), self.broken) {
-            self.broken = Some(WentBack { at: event.at, seat: event.seat, before, got });
+        if let Some(before) = before.filter(|&it| !is_new(got, it)) {
+            self.broken.get_or_insert(WentBack { at: event.at, seat: event.seat, before, got });
+            self.times.0 += 1;
         }
         self.highest = self.highest.max(Some(got));
+    }
+
+    /// How often an answer was older than one that was known.
+    pub fn times(&self) -> u64 {
+        self.times.0
     }
 
     /// What broke it, if anything did.

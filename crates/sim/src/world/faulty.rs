@@ -5,11 +5,28 @@ use alloc::vec;
 use conclave_core::{Message, Seat};
 use conclave_observe::{LossCause, Observed, Said, Side, What};
 
+use super::late::owed;
 use super::{Held, Surroundings, is_call};
 use crate::agenda::Item;
 use crate::faults_under_way::Cut;
 use crate::wire::{Flight, Shift, Wire};
-use crate::{Application, Deed};
+use crate::{Application, Crossing, Deed};
+
+/// A message that waits at a partition.
+pub(super) struct Withheld<M> {
+    pub partition: usize,
+    pub stage: Stage,
+    pub flight: Flight<M>,
+}
+
+/// How far a message had come when the partition was in its way.
+#[derive(Clone, Copy)]
+pub(super) enum Stage {
+    /// It was to be sent off: its way is still before it, and what the script does to it.
+    Leaving(Option<(Deed, usize)>),
+    /// It was to arrive.
+    Arriving,
+}
 
 impl<P, A, W, const RECORDS: bool> Surroundings<'_, P, A, W, RECORDS>
 where
@@ -55,9 +72,14 @@ where
     pub(super) fn send_faultily(&mut self, flight: Flight<P::Message>) {
         // What the script awaits is counted even if it meets a partition.
         let scripted = self.faults.script.on_sent(flight.message.kind(), flight.from, flight.to);
-        if let Some(label) = self.faults.cut_between(flight.from, flight.to) {
-            self.faults.fired[label] += 1;
-            return self.lose(&flight, LossCause::Partition);
+        self.set_off(flight, scripted);
+    }
+
+    /// A message sets off, for the first time or from a partition that is healed now; the script
+    /// may have something to do with it.
+    pub(super) fn set_off(&mut self, flight: Flight<P::Message>, scripted: Option<(Deed, usize)>) {
+        if let Some(cut) = self.faults.cut_between(flight.from, flight.to) {
+            return self.meet(cut, Stage::Leaving(scripted), flight);
         }
         if let Some((deed, label)) = scripted {
             self.faults.fired[label] += 1;
@@ -80,9 +102,28 @@ where
         self.witness.event(flight.from, what);
     }
 
-    /// What a paused process had not taken in when it died is lost with it.
+    /// A message meets a partition.
+    pub(super) fn meet(
+        &mut self,
+        cut: (usize, Crossing),
+        stage: Stage,
+        flight: Flight<P::Message>,
+    ) {
+        match cut {
+            (_, Crossing::Lost) => self.lose(&flight, LossCause::Partition),
+            (partition, Crossing::Held) => {
+                self.withheld.push(Withheld { partition, stage, flight });
+            }
+        }
+    }
+
+    /// What a paused or slow process had not taken in when it died is lost with it.
     pub(super) fn lose_held(&mut self, seat: Seat) {
-        let Some(held) = self.paused[seat.index()].take() else { return };
+        self.lines.rest(seat);
+        let mut held = self.paused[seat.index()].take().unwrap_or_default();
+        while let Some(waiting) = self.lines.pop(seat, owed) {
+            held.push_back(waiting);
+        }
         for held in held {
             if let Held::Message(flight) = held {
                 self.lose(&flight, LossCause::ReceiverDown);
@@ -100,7 +141,8 @@ where
                 self.witness.event(seat, What::Cut { partition, side });
             }
         }
-        self.faults.cuts.push(Cut { partition, label, sides, one_way: plan.one_way });
+        let (one_way, crossing) = (plan.one_way, plan.crossing);
+        self.faults.cuts.push(Cut { partition, label, sides, one_way, crossing });
     }
 
     pub(super) fn heal(&mut self, partition: usize) {

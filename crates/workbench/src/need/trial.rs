@@ -139,6 +139,10 @@ impl Plan {
             &Workload::Think { mean } => {
                 Workload::Think { mean: Time((mean.0 / all as u64).max(1) * n as u64) }
             }
+            &Workload::Greedy { who, mean } => {
+                let mean = Time((mean.0 / all as u64).max(1) * n as u64);
+                Workload::Greedy { who: stand_in(who), mean }
+            }
             other => other.clone(),
         };
         plan.interventions.clear();
@@ -161,6 +165,7 @@ fn faults(all: &FaultPlan, stand_in: impl Fn(ProcessId) -> ProcessId) -> FaultPl
     let backs = faults.returns.iter_mut().chain(&mut faults.replacements);
     backs.for_each(|it| it.process = stand_in(it.process));
     faults.pauses.iter_mut().for_each(|it| it.process = stand_in(it.process));
+    faults.slow.iter_mut().for_each(|it| it.process = stand_in(it.process));
     faults.drifts.iter_mut().for_each(|it| it.process = stand_in(it.process));
     faults
 }

@@ -1,5 +1,5 @@
-//! What goes wrong, as it is written: `3@40ms`, `2@10ms..30ms`, `1,2/3,4,5@10ms..30ms`, `2=1.3`,
-//! `0.05`.
+//! What goes wrong, as it is written: `3@40ms`, `2@10ms..30ms`, `1,2/3,4,5@10ms..30ms`, `3=4x`,
+//! `2=1.3`, `0.05`.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use conclave_core::ProcessId;
 use conclave_observe::Time;
-use conclave_sim::{Crash, Drift, Partition, Pause, Probability, Rate, Return};
+use conclave_sim::{Crash, Crossing, Drift, Partition, Pause, Probability, Rate, Return, Slow};
 
 use super::{Notation, parse_time};
 
@@ -40,7 +40,7 @@ pub enum ParseFaultError {
     Span(String),
     /// A text that is no partition.
     #[error(
-        "`{0}` is not SIDE/SIDE@FROM..UNTIL with FROM before UNTIL, e.g. 1,2/3,4,5@10ms..30ms (or 1,2>3,4 for one way)"
+        "`{0}` is not SIDE/SIDE@FROM..UNTIL with FROM before UNTIL, e.g. 1,2/3,4,5@10ms..30ms (or 1,2>3,4 for one way; with ,held behind it messages wait)"
     )]
     Partition(String),
     /// A partition with a process on both sides, or twice on one.
@@ -51,6 +51,9 @@ pub enum ParseFaultError {
         /// The process that is named twice.
         process: ProcessId,
     },
+    /// A text that is no slow process.
+    #[error("`{0}` is not PROCESS=TIMES with TIMES above 1 and at most 1000, e.g. 3=4x")]
+    Slow(String),
     /// A text that is no drift.
     #[error("`{0}` is not PROCESS=RATE with a RATE from 0.001 to 1000, e.g. 2=1.3")]
     Drift(String),
@@ -110,10 +113,15 @@ impl Notation for Partition {
         };
         let parse = || {
             let (sides, rest) = text.split_once('@')?;
+            let (rest, crossing) = match rest.split_once(',') {
+                None => (rest, Crossing::Lost),
+                Some((rest, "held")) => (rest, Crossing::Held),
+                Some(_) => return None,
+            };
             let (from, until) = span(rest)?;
             let one_way = sides.contains('>');
             let (left, right) = sides.split_once(if one_way { '>' } else { '/' })?;
-            Some(Self { left: side(left)?, right: side(right)?, one_way, from, until })
+            Some(Self { left: side(left)?, right: side(right)?, one_way, from, until, crossing })
         };
         let partition = parse().ok_or_else(|| ParseFaultError::Partition(text.to_owned()))?;
         let mut named: Vec<_> = partition.left.iter().chain(&partition.right).copied().collect();
@@ -122,6 +130,19 @@ impl Notation for Partition {
             Some(pair) => Err(ParseFaultError::Twice { text: text.to_owned(), process: pair[0] }),
             None => Ok(partition),
         }
+    }
+}
+
+impl Notation for Slow {
+    type Error = ParseFaultError;
+
+    fn read(text: &str) -> Result<Self, ParseFaultError> {
+        let parse = || {
+            let (process, times) = text.split_once('=')?;
+            let times = times.strip_suffix('x').unwrap_or(times).parse().ok()?;
+            Self::new(ProcessId(process.parse().ok()?), times)
+        };
+        parse().ok_or_else(|| ParseFaultError::Slow(text.to_owned()))
     }
 }
 
@@ -165,6 +186,9 @@ mod tests {
         assert!(same_when_read_again::<Pause>("2@10ms..30ms"));
         assert!(same_when_read_again::<Partition>("1,2/3,4,5@10ms..30ms"));
         assert!(same_when_read_again::<Partition>("1>2@0ms..1ms"));
+        assert!(same_when_read_again::<Partition>("1,2/3@0ms..1ms,held"));
+        assert!(same_when_read_again::<Slow>("3=4x"));
+        assert!(same_when_read_again::<Slow>("3=1.5x"));
         assert!(same_when_read_again::<Probability>("0.05"));
         assert!(same_when_read_again::<Drift>("2=1.3"));
         assert!(same_when_read_again::<Drift>("7=0.95"));
@@ -180,6 +204,12 @@ mod tests {
         }
         for text in ["1/2", "1,2@1ms..2ms", "/2@1ms..2ms", "1,/2@1ms..2ms", "1,2/2,3@1ms..2ms"] {
             assert!(Partition::read(text).is_err(), "{text}");
+        }
+        for text in ["1/2@1ms..2ms,", "1/2@1ms..2ms,kept", "1/2@1ms..2ms,held,held"] {
+            assert!(Partition::read(text).is_err(), "{text}");
+        }
+        for text in ["", "3", "3=", "3=x", "=4x", "3=1x", "3=0.5x", "3=-4x", "3=NaNx", "3=1001x"] {
+            assert!(Slow::read(text).is_err(), "{text}");
         }
         for text in ["", "2", "2=", "=1.3", "2=0", "2=-1", "2=NaN", "2=1001"] {
             assert!(Drift::read(text).is_err(), "{text}");

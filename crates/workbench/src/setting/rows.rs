@@ -12,8 +12,8 @@ use conclave_core::mutex::Locks;
 use conclave_core::{ProcessId, View};
 use conclave_observe::{JudgeOrdering, Time};
 use conclave_sim::{
-    ChannelOrder, Deed, Drift, FaultPlan, Intervention, Limits, MessageFault, Network, Partition,
-    Pause, Probability, Return, Workload,
+    AfterViolation, ChannelOrder, Deed, Drift, FaultPlan, Intervention, Limits, MessageFault,
+    Network, Partition, Pause, Probability, Return, Slow, Workload,
 };
 
 use crate::family::Playable;
@@ -204,7 +204,8 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "workload",
-        meaning: "Who asks when: one (each alone), contend (all at once, and again) or think:M \
+        meaning: "Who asks when: one (each alone), contend (all at once, and again), think:M (each \
+                  after M on average) or greedy:ID:M (that one at once, always; the others think) \
                   [default: contend]",
         shape: Shape::One("NAME"),
         fits: Fits::Family(Locks::PROFILE),
@@ -445,7 +446,15 @@ pub static SETTINGS: &[Setting] = &[
         partitions,
         "partition",
         "IDS/IDS@FROM..UNTIL",
-        "Lose what goes between two groups for a while, e.g. 1,2/3,4,5@10ms..30ms; 1>2 cuts one way"
+        "Lose what goes between two groups for a while, e.g. 1,2/3,4,5@10ms..30ms; 1>2 cuts one \
+         way, and with ,held behind it what would cross waits until it is healed"
+    ),
+    faults!(
+        Slow,
+        slow,
+        "slow",
+        "ID=TIMES",
+        "Let a process need so many times as long for each step, e.g. 3=4x"
     ),
     probability!(loss, "loss", "Lose messages with that probability"),
     Setting {
@@ -606,6 +615,20 @@ pub static SETTINGS: &[Setting] = &[
             get: |plan| Some(plan.limits.time),
             set: |plan, time| plan.limits.time = time,
             usual: |_| Some(Limits::NONE.time),
+        },
+        ..ROW
+    },
+    Setting {
+        name: "go-on",
+        meaning: "Do not stop at the first violation, but count all of them",
+        group: Some(Group::Judging),
+        access: &Switch {
+            get: |plan| plan.after_violation == AfterViolation::GoOn,
+            set: |plan, goes_on| {
+                plan.after_violation =
+                    if goes_on { AfterViolation::GoOn } else { AfterViolation::Stop };
+            },
+            usual: |_| false,
         },
         ..ROW
     },
