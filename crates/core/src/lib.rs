@@ -16,6 +16,7 @@ pub mod clock;
 pub mod detector;
 pub mod election;
 pub mod mutex;
+pub mod process;
 
 mod effects;
 mod family;

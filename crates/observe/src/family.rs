@@ -6,6 +6,7 @@
 pub mod detectors;
 pub mod elections;
 pub mod locks;
+pub mod processes;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -48,9 +49,9 @@ pub struct Vocabulary {
     pub coherence: Option<fn(usize) -> Box<dyn Coherence>>,
 }
 
-/// The three families there are.
+/// The families there are.
 pub const ALL: &[&Vocabulary] =
-    &[&locks::VOCABULARY, &elections::VOCABULARY, &detectors::VOCABULARY];
+    &[&locks::VOCABULARY, &elections::VOCABULARY, &detectors::VOCABULARY, &processes::VOCABULARY];
 
 /// Whether what is said in a trace can follow what was said before.
 pub trait Coherence {

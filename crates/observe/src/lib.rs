@@ -11,6 +11,7 @@
 //! | liveness | [`property::Waiting`] | who still waits, and who was overtaken how often? |
 //! | elections | [`family::elections::ElectionPanel`] | is the right one elected, only one, by all, in the end? |
 //! | detection | [`property::Detection`] | are the dead suspected, and nobody else? |
+//! | clocks | [`property::ClockCondition`] | do logical clocks grow with what happened? |
 //! | measures | [`measure`] | what did it cost? |
 //! | trace | [`trace`] | what happened, event by event? |
 

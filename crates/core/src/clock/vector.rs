@@ -9,6 +9,7 @@ use crate::Seat;
 
 /// How many events of each member are in the past of the event that shows this reading.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct VectorClock(Vec<u32>);
 
 impl VectorClock {

@@ -23,9 +23,9 @@ fn a_random_trace_that_is_written_is_read_back_the_same() {
         served[of] += trace.judge(JudgeOrdering::No).served();
         families[of] += 1;
     }
-    let [entries, decisions, _] = served;
+    let [entries, decisions, ..] = served;
     assert!(entries > 1_000 && decisions > 500, "or nothing much was tested: {served:?}");
-    assert!(families.into_iter().all(|runs| runs > 200), "{families:?}");
+    assert!(families.into_iter().all(|runs| runs > 150), "{families:?}");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn a_text_that_is_no_trace_is_refused_with_what_would_be_right() {
         (first(r#""family":"mutex","#, ""), "line 1: missing field `family`; FIRST"),
         (
             first(r#""family":"mutex""#, r#""family":"barrier""#),
-            "line 1: `family` is `barrier`; it is one of `mutex`, `election`, `detector`",
+            "line 1: `family` is `barrier`; it is one of `mutex`, `election`, `detector`, `process`",
         ),
         (
             first(r#""ordering""#, r#""one-per-term""#),
