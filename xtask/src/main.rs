@@ -219,6 +219,7 @@ const WRITTEN_BY_TESTS: &[(&str, &str, &[&str])] = &[
     // Hashes of known seeds; which costs must hold; the table of searches; the index of algorithms.
     ("conclave-cli", "seeds", &["a_known_seed"]),
     ("conclave-cli", "election_seeds", &["a_known_seed"]),
+    ("conclave-cli", "lessons", &["a_known_seed"]),
     ("conclave-cli", "table", &["what_costs_must_be"]),
     ("conclave-cli", "check", &["the_table_of_what_was_searched"]),
     ("conclave-cli", "shelf", &["the_index"]),

@@ -1,8 +1,9 @@
 //! Every algorithm, named once.
 //!
 //! The command line, the table and the tests iterate over these lists. They stand where the modules
-//! are: locks in `mutex.rs`, elections in `election.rs`, detectors in `detector.rs`. To add an
-//! algorithm is to write its file, with an [`Entry`] in it, and to name it there.
+//! are: locks in `mutex.rs`, elections in `election.rs`, detectors in `detector.rs`, bare processes
+//! in `process.rs`. To add an algorithm is to write its file, with an [`Entry`] in it, and to name
+//! it there.
 
 mod bounds;
 mod cost;
@@ -24,6 +25,7 @@ use conclave_core::Portable;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
+use conclave_core::process::Processes;
 use conclave_core::{Family, Protocol};
 #[cfg(feature = "serde")]
 use serde::Serialize;
@@ -85,12 +87,16 @@ mod untried {
 /// Lets `visitor` visit the algorithm of `entry`, whatever family it is of.
 pub fn visit<V, T>(entry: &Entry, seating: &Seating<'_>, visitor: V) -> Result<T, SeatingError>
 where
-    V: Visitor<Locks, Output = T> + Visitor<Elections, Output = T> + Visitor<Detectors, Output = T>,
+    V: Visitor<Locks, Output = T>
+        + Visitor<Elections, Output = T>
+        + Visitor<Detectors, Output = T>
+        + Visitor<Processes, Output = T>,
 {
     match entry.family {
         Locks::NAME => Locks::visit(entry, seating, visitor),
         Elections::NAME => Elections::visit(entry, seating, visitor),
-        _ => Detectors::visit(entry, seating, visitor),
+        Detectors::NAME => Detectors::visit(entry, seating, visitor),
+        _ => Processes::visit(entry, seating, visitor),
     }
 }
 
@@ -130,10 +136,13 @@ pub const MUTEXES: &[&Entry] = Locks::ENTRIES;
 pub const ELECTIONS: &[&Entry] = Elections::ENTRIES;
 /// Failure detection, in the order in which it is shown.
 pub const DETECTORS: &[&Entry] = Detectors::ENTRIES;
+/// Bare processes, in the order in which they are shown.
+pub const PROCESSES: &[&Entry] = Processes::ENTRIES;
 
 /// All entries, in the order in which they are shown.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
-    MUTEXES.iter().chain(ELECTIONS).chain(DETECTORS).copied()
+    let families = [MUTEXES, ELECTIONS, DETECTORS, PROCESSES];
+    families.into_iter().flatten().copied()
 }
 
 /// The entry of that name; otherwise the error names all there are.

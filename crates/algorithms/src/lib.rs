@@ -14,6 +14,7 @@ pub mod catalogue;
 pub mod detector;
 pub mod election;
 pub mod mutex;
+pub mod process;
 pub mod quorum;
 
 #[cfg(test)]

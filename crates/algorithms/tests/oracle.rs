@@ -14,16 +14,17 @@ use std::time::Duration;
 use conclave_algorithms::catalogue::{self, Bounds, Entry, Listed, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    self, Ask, Calls, Channels, Enters, Faults, Listens, Premise, Setup, TimeModel, Users,
+    self, Ask, Calls, Channels, Enters, Faults, Listens, Premise, Setup, Steps, TimeModel, Users,
 };
 use conclave_check::{Budget, Conclusion, Fairness, Finding, Options, check};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
+use conclave_core::process::Processes;
 use conclave_core::{Family, Message, Seat, View};
 use conclave_observe::family::elections::{ElectionMemory, ElectionPanel};
 use conclave_observe::family::locks::{LockMemory, LockPanel};
-use conclave_observe::family::{detectors, elections, locks};
+use conclave_observe::family::{detectors, elections, locks, processes};
 use conclave_observe::property::{
     Agreement, Fences, LargestId, MutualExclusion, OneAtATime, OnePerTerm, Suspicions,
     WrongSuspicion,
@@ -34,7 +35,8 @@ use conclave_observe::{
 };
 use conclave_sim::Stream;
 use plain::{
-    Account, Application, Caller, Enterer, Flaw, Listener, Place, Plain, Seen, Sight, Wanted,
+    Account, Application, Caller, Enterer, Flaw, Listener, Place, Plain, Seen, Sight, Stepper,
+    Wanted,
 };
 use stateright::{Checker, HasDiscoveries, Model};
 
@@ -152,10 +154,10 @@ trait Searched: Spoken {
     const UNWATCHED: &'static Vocabulary;
 
     /// Each of these asks so often.
-    fn client(clients: Vec<Seat>, asks: u8) -> Self::Users;
+    fn client(view: &View, clients: Vec<Seat>, asks: u8) -> Self::Users;
 
     /// Asks so often.
-    fn application(asks: u8) -> Self::Application;
+    fn application(view: &View, seat: Seat, asks: u8) -> Self::Application;
 }
 
 impl Searched for Locks {
@@ -164,11 +166,11 @@ impl Searched for Locks {
 
     const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..locks::VOCABULARY };
 
-    fn client(clients: Vec<Seat>, requests: u8) -> Enters {
+    fn client(_: &View, clients: Vec<Seat>, requests: u8) -> Enters {
         Enters { clients, requests, holder: None }
     }
 
-    fn application(left: u8) -> Enterer {
+    fn application(_: &View, _: Seat, left: u8) -> Enterer {
         Enterer { left, place: Place::Outside }
     }
 }
@@ -179,11 +181,11 @@ impl Searched for Elections {
 
     const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..elections::VOCABULARY };
 
-    fn client(callers: Vec<Seat>, calls: u8) -> Calls {
+    fn client(_: &View, callers: Vec<Seat>, calls: u8) -> Calls {
         Calls { callers, calls }
     }
 
-    fn application(calls: u8) -> Caller {
+    fn application(_: &View, _: Seat, calls: u8) -> Caller {
         Caller(calls)
     }
 }
@@ -194,12 +196,28 @@ impl Searched for Detectors {
 
     const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..detectors::VOCABULARY };
 
-    fn client(_: Vec<Seat>, _: u8) -> Listens {
+    fn client(_: &View, _: Vec<Seat>, _: u8) -> Listens {
         Listens
     }
 
-    fn application(_: u8) -> Listener {
+    fn application(_: &View, _: Seat, _: u8) -> Listener {
         Listener
+    }
+}
+
+impl Searched for Processes {
+    type Users = Steps;
+    type Application = Stepper;
+
+    const UNWATCHED: &'static Vocabulary = &Vocabulary { memory: nobody, ..processes::VOCABULARY };
+
+    fn client(view: &View, askers: Vec<Seat>, steps: u8) -> Steps {
+        Steps { view: view.clone(), askers, steps }
+    }
+
+    fn application(view: &View, seat: Seat, left: u8) -> Stepper {
+        let others = (1..view.len()).map(|ahead| (seat.index() + ahead) % view.len());
+        Stepper { others: others.map(|other| view.at(Seat::at(other))).collect(), left, taken: 0 }
     }
 }
 
@@ -214,11 +232,14 @@ impl<F: Searched, D: Deed> Visitor<F> for Visit<D> {
         let clients = entry.clients(&self.view);
         let asks_of = |seat| if clients.contains(&seat) { asks } else { 0 };
         let seats = (0..self.view.len()).map(Seat::at);
+        let applications = seats.map(|seat| F::application(&self.view, seat, asks_of(seat)));
+        let applications = applications.collect();
+        let client = F::client(&self.view, clients.clone(), asks);
         let plain = Plain::<P, _> {
             configs,
             vocabulary: case.vocabulary::<F>(),
             promises: entry.promises,
-            applications: seats.map(|seat| F::application(asks_of(seat))).collect(),
+            applications,
             channels: case.channels(),
             time: case.time(),
             faults: case.faults(),
@@ -228,7 +249,7 @@ impl<F: Searched, D: Deed> Visitor<F> for Visit<D> {
             seen: Arc::new(Seen::default()),
             view: self.view,
         };
-        self.deed.with(case, F::client(clients, asks), plain)
+        self.deed.with(case, client, plain)
     }
 }
 
@@ -564,7 +585,7 @@ fn tell(judge: &mut Judge, now: &mut Time, account: &[Sight]) {
 
 /// Both must say the same of all but times.
 fn agree(watch: &dyn AnyMemory, report: &Report, is_sync: bool) {
-    let watch = watch.as_any();
+    let (watched, watch) = (watch.broken(), watch.as_any());
     if let (Some(watched), Some(seen)) = (watch.downcast_ref::<LockMemory>(), report.locks()) {
         agree_on_locks(watched, seen);
     } else if let (Some(watched), Some(seen)) = (watch.downcast_ref(), report.elections()) {
@@ -576,6 +597,9 @@ fn agree(watch: &dyn AnyMemory, report: &Report, is_sync: bool) {
         assert_eq!(watched.broken().map(whom), seen.first_wrong().map(whom));
         assert_eq!(watched.broken().is_some(), seen.wrong() > 0);
         assert!(watched.missed().eq(seen.missed()));
+    } else if let Some(seen) = report.processes() {
+        // What happened before what a judge sees by messages, and here it is shown none.
+        assert!(seen.clocks.is_some() || watched.is_some() == seen.is_broken());
     } else {
         panic!("they watch different families");
     }
@@ -624,4 +648,5 @@ fn on_walks_by_chance_the_watch_of_a_search_says_what_the_judge_of_a_run_says() 
     for breach in [elections::DISAGREEMENT, detectors::WRONG_SUSPICION] {
         assert!(breaches.contains(&breach), "{breach:?} was never seen");
     }
+    assert!(breaches.contains(&processes::NOT_LESS), "who comes back has lost its clock");
 }

@@ -12,7 +12,7 @@ use conclave_algorithms::election::{Chubby, ZooKeeper, chubby, zookeeper};
 use conclave_algorithms::mutex::{Central, central};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    Asymmetry, Bounds, Calls, Channels, Deed, Enters, Faults, Flaw, Listens, Setup, System,
+    Asymmetry, Bounds, Calls, Channels, Deed, Enters, Faults, Flaw, Listens, Setup, Steps, System,
     TimeModel, Users,
 };
 use conclave_check::{
@@ -22,6 +22,7 @@ use conclave_check::{
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{Locks, Opening};
+use conclave_core::process::Processes;
 use conclave_core::{Input, ProcessId, Promises, Protocol, Renaming, Seat, Symmetry, View};
 use conclave_observe::family::locks;
 use conclave_observe::trace::{Header, Trace};
@@ -411,6 +412,15 @@ impl Used for Detectors {
 
     fn client(_: Vec<Seat>) -> Listens {
         Listens
+    }
+}
+
+impl Used for Processes {
+    type Users = Steps;
+
+    fn client(askers: Vec<Seat>) -> Steps {
+        let members = u32::try_from(askers.len()).unwrap();
+        Steps { view: View::dense(1, members), askers, steps: 1 }
     }
 }
 

@@ -40,7 +40,7 @@ use self::stepper::Stepper;
 use self::table::{PartId, Source, Table};
 use crate::{BoxedWorker, Fingerprint, Model};
 
-pub use client::{Ask, Calls, Entering, Enters, Listens, Users};
+pub use client::{Ask, Calls, Entering, Enters, Listens, Stepping, Steps, Users};
 pub use flaw::{Flaw, Premise};
 pub use setup::{Bounds, Channels, Faults, Setup, TimeModel};
 pub use step::{Deed, SEARCHED_MEMBERS_MAX};

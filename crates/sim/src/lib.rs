@@ -11,7 +11,7 @@
 //! | `fault` | what goes wrong, and when |
 //! | `script` | what goes wrong with one message, or at one event |
 //! | `workload` | who asks for the lock, and when |
-//! | `election_application`, `detector_application` | the same for elections and detectors |
+//! | `election_application`, `detector_application`, `process_application` | the same for others |
 //! | `wire`, `calendar` | messages in flight, in the order of their arrival |
 //! | `agenda` | everything else that is to happen at some time |
 //! | `setup` | all that decides a run, and what comes of it |
@@ -33,6 +33,7 @@ mod faults_under_way;
 mod intervention;
 mod lines;
 mod network;
+mod process_application;
 mod replay;
 mod script;
 mod seed;
@@ -51,6 +52,7 @@ pub use fault::{
 };
 pub use intervention::{Act, Intervention, Letter};
 pub use network::Network;
+pub use process_application::{Pace, ProcessApplication, ScriptedStep};
 pub use replay::{Clocks, Replay, ReplayError, replay};
 pub use script::{CrashOn, Deed, MessageFault, MessageName};
 pub use seed::Stream;

@@ -3,10 +3,12 @@
 mod detector;
 mod election;
 mod mutex;
+mod process;
 
 pub(crate) use detector::ACCOUNT as DETECTORS;
 pub(crate) use election::ACCOUNT as ELECTIONS;
 pub(crate) use mutex::ACCOUNT as LOCKS;
+pub(crate) use process::ACCOUNT as PROCESSES;
 
 use alloc::borrow::ToOwned;
 use alloc::format;

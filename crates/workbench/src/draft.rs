@@ -129,6 +129,7 @@ impl Draft {
     fn check(&self, plan: &Plan, scenario: &Scenario) -> Result<(), DraftError> {
         check_voters(plan.construction, &plan.clients)?;
         self.check_callers(plan)?;
+        check_steps(plan)?;
         if plan.clients.seat(ProcessId(u32::MAX)).is_some() {
             return Err(DraftError::NoId(u32::MAX));
         }
@@ -181,6 +182,18 @@ impl Draft {
             Some(&(caller, _)) => Err(DraftError::DeadCaller { said_by, caller }),
             None => Ok(()),
         }
+    }
+}
+
+/// Whether all whose steps are written down take part, and those that they send to.
+fn check_steps(plan: &Plan) -> Result<(), DraftError> {
+    let named = plan.steps.iter().flat_map(|step| [Some(step.process), step.to]).flatten();
+    match named.into_iter().find(|&id| plan.clients.seat(id).is_none()) {
+        Some(caller) => {
+            let ids = ids_of(&plan.clients);
+            Err(DraftError::StrangeCaller { said_by: "`steps`", caller, ids })
+        }
+        None => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@
 mod detectors;
 mod elections;
 mod locks;
+mod processes;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,6 +16,7 @@ use conclave_check::system::Users;
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
+use conclave_core::process::Processes;
 use conclave_core::{Promises, Seat, View};
 use conclave_observe::{Spoken, Vocabulary};
 use conclave_sim::Application;
@@ -94,7 +96,7 @@ pub(crate) type Figures =
 
 /// What is usual for an algorithm's family.
 pub fn profile(entry: &Entry) -> &'static Profile {
-    let all = [Locks::PROFILE, Elections::PROFILE, Detectors::PROFILE];
+    let all = [Locks::PROFILE, Elections::PROFILE, Detectors::PROFILE, Processes::PROFILE];
     all.into_iter().find(|it| it.vocabulary.family == entry.family).unwrap_or(Locks::PROFILE)
 }
 

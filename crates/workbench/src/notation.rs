@@ -8,6 +8,7 @@ mod fault;
 mod intervention;
 mod network;
 mod script;
+mod step;
 mod time;
 mod workload;
 
@@ -15,6 +16,7 @@ pub use fault::ParseFaultError;
 pub use intervention::ParseInterventionError;
 pub use network::ParseNetworkError;
 pub use script::{Death, Doubling, read_delay, read_drop, read_hurry};
+pub use step::ParseStepError;
 pub use time::{ParseTimeError, parse_time};
 pub use workload::ParseWorkloadError;
 

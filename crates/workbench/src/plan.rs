@@ -13,7 +13,7 @@ use conclave_observe::trace::{Header, Trace, TraceKind};
 use conclave_observe::{JudgeOrdering, Time, Verdict};
 use conclave_sim::{
     Act, AfterViolation, ChannelOrder, Clocks, Crash, FaultPlan, Intervention, Limits, Network,
-    Outcome, Recording, Replay, ReplayError, Setup, Workload, replay, simulate,
+    Outcome, Recording, Replay, ReplayError, ScriptedStep, Setup, Workload, replay, simulate,
 };
 
 use crate::family::{self, Playable, Profile};
@@ -43,6 +43,8 @@ pub struct Plan {
     pub hold: Time,
     /// Who calls an election, and when.
     pub calls: Calls,
+    /// Who takes which step of a bare process, and when; empty where steps are drawn.
+    pub steps: Vec<ScriptedStep>,
     /// An election or a detector goes on at least until then.
     pub until: Time,
     /// The mean time between what each process asks of the value that leaders keep, if anything.
@@ -107,6 +109,7 @@ impl Plan {
             entries: 0,
             hold: Time::DELAY,
             calls: Vec::new(),
+            steps: Vec::new(),
             until: Time::ZERO,
             asks_every: None,
             faults: FaultPlan::default(),

@@ -7,7 +7,10 @@ use alloc::vec::Vec;
 use conclave_core::{ProcessId, Seat};
 use conclave_observe::family::elections::ElectionPanel;
 use conclave_observe::family::locks::LockPanel;
-use conclave_observe::property::{Detection, LargestId, NoOrder, OneAtATime, Ordering};
+use conclave_observe::family::processes::ProcessPanel;
+use conclave_observe::property::{
+    ClockCondition, Detection, LargestId, NoOrder, OneAtATime, Ordering, Turns,
+};
 use conclave_observe::{Ending, Report, Time, Verdict};
 
 use crate::plan::Done;
@@ -70,6 +73,9 @@ pub fn judged(
         return Some(broken);
     }
     if let Some(wrong) = report.detection().and_then(|it| detection(it, report, &id)) {
+        return Some(wrong);
+    }
+    if let Some(wrong) = report.processes().and_then(|it| process(it, &id)) {
         return Some(wrong);
     }
     if let Some(forever) = report.forever.as_ref().filter(|forever| forever.is_anyone()) {
@@ -180,6 +186,31 @@ fn detection(
     Some(format!("{} has not noticed that {} {death}", id(who), id(whom)))
 }
 
+/// Which promise a bare process broke.
+fn process(processes: &ProcessPanel, id: impl Fn(Seat) -> ProcessId) -> Option<String> {
+    if let Some(wrong) = processes.turns.as_ref().and_then(Turns::broken) {
+        return Some(format!("{} printed the same word twice, at {} ms", id(wrong.seat), wrong.at));
+    }
+    if let Some(silent) = processes.silent() {
+        return Some(format!("{} got a message and printed nothing", id(silent)));
+    }
+    let wrong = processes.clocks.as_ref().and_then(ClockCondition::broken)?;
+    let (earlier, later) = (id(wrong.earlier.0), id(wrong.later.0));
+    let (before, after) = (wrong.earlier.1.text(), wrong.later.1.text());
+    Some(match wrong.happened_before {
+        true => format!(
+            "the event of {later} at {} ms shows {after}, and one of {earlier} that happened before \
+             it shows {before}, which is not less",
+            wrong.at
+        ),
+        false => format!(
+            "the event of {later} at {} ms shows {after} and one of {earlier} {before}, although \
+             neither happened before the other",
+            wrong.at
+        ),
+    })
+}
+
 /// What there is to say when nothing went wrong, or nobody knows why.
 pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
     if let Some(elections) = report.elections() {
@@ -190,6 +221,12 @@ pub fn ended(report: &Report, id: impl Fn(Seat) -> ProcessId) -> String {
             _ if is_nobody_left(report) => "nobody is left who could notice a death".into(),
             0 => "nobody died, and nobody was suspected".into(),
             _ => "every death was noticed, and nobody else was suspected".into(),
+        };
+    }
+    if let Some(processes) = report.processes().filter(|_| report.verdict == Verdict::Ok) {
+        return match &processes.clocks {
+            Some(_) => "the clocks agree with what happened before what".into(),
+            None => "every message that arrived was answered by a word, by turns".into(),
         };
     }
     let entries =

@@ -102,6 +102,8 @@ pub enum Measure {
     Herd,
     /// Messages of a detector from one beat of a process to its next.
     Beats,
+    /// Messages for each that an application asks for.
+    PerSending,
 }
 
 impl Measure {
@@ -139,6 +141,7 @@ impl Measure {
             Measure::Renewal => "renewal, per round",
             Measure::Herd => "woken by the leader's death",
             Measure::Beats => "beats per T",
+            Measure::PerSending => "per sending",
         }
     }
 }

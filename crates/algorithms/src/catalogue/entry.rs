@@ -137,6 +137,14 @@ pub enum SeatingError {
     /// The coordinator's name given to another.
     #[error("process {0} is the coordinator or the store; give the others other ids")]
     CoordinatorTaken(ProcessId),
+    /// More than can take part.
+    #[error("{name} is for at most {max} processes")]
+    TooMany {
+        /// The algorithm.
+        name: &'static str,
+        /// How many can.
+        max: usize,
+    },
     /// Voting sets that do not exist.
     #[error(transparent)]
     VotingSets(#[from] VotingSetsError),

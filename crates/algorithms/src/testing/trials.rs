@@ -10,7 +10,7 @@ use conclave_check::Finding;
 pub use conclave_check::system::Flaw;
 use conclave_check::system::{Channels, Faults};
 use conclave_core::{Protocol, View};
-use conclave_observe::family::{detectors, elections, locks};
+use conclave_observe::family::{detectors, elections, locks, processes};
 use conclave_testkit::mutant::{Anybody, Held, Nobody, Tamper, held};
 
 use super::checked::{self, Used};
@@ -23,6 +23,9 @@ pub const WRONG_LEADER: Flaw = Flaw::Breach(elections::WRONG_LEADER);
 pub const DISAGREEMENT: Flaw = Flaw::Breach(elections::DISAGREEMENT);
 pub const TWO_IN_A_TERM: Flaw = Flaw::Breach(elections::TWO_IN_A_TERM);
 pub const WRONG_SUSPICION: Flaw = Flaw::Breach(detectors::WRONG_SUSPICION);
+pub const OUT_OF_TURN: Flaw = Flaw::Breach(processes::OUT_OF_TURN);
+pub const NOT_LESS: Flaw = Flaw::Breach(processes::NOT_LESS);
+pub const LESS_FOR_NOTHING: Flaw = Flaw::Breach(processes::LESS_FOR_NOTHING);
 
 /// A protocol of the catalogue, with mutants of it.
 pub trait Tried: Protocol {

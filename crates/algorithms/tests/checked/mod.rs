@@ -12,12 +12,13 @@ use core::time::Duration;
 use conclave_algorithms::catalogue::{self, Entry, Listed, Promises, Seating, Timing, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_check::system::{
-    self, Calls, Channels, Enters, Faults, Flaw, Listens, Setup, TimeModel, Users,
+    self, Calls, Channels, Enters, Faults, Flaw, Listens, Setup, Steps, TimeModel, Users,
 };
 use conclave_check::{Budget, Conclusion, Fairness, Finding, Options};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::{LIVENESS, Locks, Opening};
+use conclave_core::process::Processes;
 use conclave_core::{ProcessId, Protocol, Seat, View};
 use conclave_observe::Spoken;
 
@@ -159,6 +160,14 @@ impl Used for Detectors {
 
     fn client(_: &Bounds) -> Listens {
         Listens
+    }
+}
+
+impl Used for Processes {
+    type Users = Steps;
+
+    fn client(bounds: &Bounds) -> Steps {
+        Steps { view: bounds.view.clone(), askers: bounds.clients.clone(), steps: bounds.asks }
     }
 }
 

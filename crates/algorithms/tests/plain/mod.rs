@@ -14,9 +14,10 @@ use conclave_check::system::{Bounds, Channels, Faults, TimeModel};
 use conclave_core::detector::Detectors;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
+use conclave_core::process::{self, Processes};
 use conclave_core::{
-    Arrival, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, Promises, Protocol,
-    Seat, Start, View, detector, election, mutex,
+    Arrival, Due, Environment, Family, Host, Input, Message, NoticeOf, Phase, ProcessId, Promises,
+    Protocol, Seat, Start, View, detector, election, mutex,
 };
 use conclave_observe::{
     AnyMemory, Breach, Brief, JudgeOrdering, Observed, Spoken, Vocabulary, What,
@@ -112,6 +113,43 @@ impl Application<Elections> for Caller {
 
     fn is_done(&self) -> bool {
         self.0 == 0
+    }
+}
+
+/// Lets its process take so many steps: by turns a message to another, and one alone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Stepper {
+    /// Whom it can send to, nearest first.
+    pub others: Vec<ProcessId>,
+    pub left: u8,
+    pub taken: u8,
+}
+
+impl Application<Processes> for Stepper {
+    fn wants(&self) -> Option<(process::Command, bool)> {
+        let is_sending = self.taken % 2 == 0;
+        let whom = self.others.iter().cycle().nth(usize::from(self.taken / 2));
+        let command = match whom {
+            Some(&other) if is_sending => process::Command::Send(other),
+            _ => process::Command::Work,
+        };
+        (self.left > 0).then_some((command, false))
+    }
+
+    fn asked(&mut self) {
+        (self.left, self.taken) = (self.left - 1, self.taken + 1);
+    }
+
+    fn told(&mut self, _: &process::Notice) {}
+
+    fn dies(&mut self) {}
+
+    fn waits(&self) -> bool {
+        false
+    }
+
+    fn is_done(&self) -> bool {
+        self.left == 0
     }
 }
 

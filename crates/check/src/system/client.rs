@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::hash::Hash;
 
-use conclave_core::{Family, Renaming, Seat, detector, election, mutex};
+use conclave_core::{Family, Renaming, Seat, View, detector, election, mutex, process};
 
 /// What applications ask of the processes of a protocol of that family.
 pub trait Users<F: Family>: Sync {
@@ -180,5 +180,66 @@ impl Users<detector::Detectors> for Listens {
 
     fn is_done(&self, (): &()) -> bool {
         true
+    }
+}
+
+/// Whoever lets its process take so many steps, whenever it likes: by turns it sends to another,
+/// each time one seat further on, and works alone.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// Everybody.
+    pub view: View,
+    /// Who takes steps.
+    pub askers: Vec<Seat>,
+    /// How many each.
+    pub steps: u8,
+}
+
+/// How far one application is with its steps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Stepping {
+    seat: Seat,
+    left: u8,
+    taken: u8,
+}
+
+impl Users<process::Processes> for Steps {
+    type State = Stepping;
+
+    fn first(&self, seat: Seat) -> Stepping {
+        let left = if self.askers.contains(&seat) { self.steps } else { 0 };
+        Stepping { seat, left, taken: 0 }
+    }
+
+    fn asks(&self, state: &Stepping) -> Option<Ask<process::Command>> {
+        if state.left == 0 {
+            return None;
+        }
+        let members = self.view.len();
+        // The others by turns.
+        let ahead = 1 + usize::from(state.taken) / 2 % (members - 1).max(1);
+        let to = Seat::at((state.seat.index() + ahead) % members);
+        let command = match (to == state.seat, state.taken % 2) {
+            (false, 0) => process::Command::Send(self.view.at(to)),
+            _ => process::Command::Work,
+        };
+        Some(Ask { command, is_due: false })
+    }
+
+    fn asked(&self, state: &mut Stepping) {
+        state.left -= 1;
+        state.taken += 1;
+    }
+
+    fn told(&self, _: &mut Stepping, _: &process::Notice) {}
+
+    fn crashed(&self, _: &mut Stepping) {}
+
+    fn waits(&self, _: &Stepping) -> bool {
+        false
+    }
+
+    fn is_done(&self, state: &Stepping) -> bool {
+        state.left == 0
     }
 }

@@ -163,7 +163,7 @@ impl NamesSettings for DraftError {
             Self::Setting { name, .. } => Vec::from([*name]),
             Self::SaidTwice { name } => Vec::from(["n", "ids", *name]),
             Self::StrangeCaller { .. } | Self::CallerNotBack { .. } | Self::DeadCaller { .. } => {
-                Vec::from(["initiators"])
+                Vec::from(["initiators", "steps"])
             }
             Self::TooManyVoters { .. } => Vec::from(["voting-sets"]),
             _ => Vec::new(),

@@ -127,6 +127,9 @@ impl Plan {
             None => id,
         };
         plan.calls = self.calls.iter().map(|&(id, at)| (stand_in(id), at)).collect();
+        plan.steps.iter_mut().for_each(|it| {
+            (it.process, it.to) = (stand_in(it.process), it.to.map(stand_in));
+        });
         plan.faults = faults(&self.faults, stand_in);
         plan.holder = self.holder.map(stand_in);
         plan.workload = match &self.workload {

@@ -9,7 +9,8 @@ use conclave_algorithms::quorum::UnknownConstruction;
 use conclave_core::DuplicateId;
 
 use crate::notation::{
-    ParseFaultError, ParseInterventionError, ParseNetworkError, ParseTimeError, ParseWorkloadError,
+    ParseFaultError, ParseInterventionError, ParseNetworkError, ParseStepError, ParseTimeError,
+    ParseWorkloadError,
 };
 
 use super::NamesSettings;
@@ -38,6 +39,9 @@ pub enum SettingError {
     /// A text that is no intervention.
     #[error(transparent)]
     Intervention(#[from] ParseInterventionError),
+    /// No step.
+    #[error(transparent)]
+    Step(#[from] ParseStepError),
     /// No whole number.
     #[error(transparent)]
     Number(#[from] ParseIntError),

@@ -9,11 +9,12 @@ use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
 use conclave_core::election::Elections;
 use conclave_core::mutex::Locks;
+use conclave_core::process::Processes;
 use conclave_core::{ProcessId, View};
 use conclave_observe::{JudgeOrdering, Time};
 use conclave_sim::{
     AfterViolation, ChannelOrder, Deed, Drift, FaultPlan, Intervention, Limits, MessageFault,
-    Network, Partition, Pause, Probability, Return, Slow, Workload,
+    Network, Partition, Pause, Probability, Return, ScriptedStep, Slow, Workload,
 };
 
 use crate::family::Playable;
@@ -270,6 +271,24 @@ pub static SETTINGS: &[Setting] = &[
                 Ok(())
             },
             usual: Plan::default_calls,
+        },
+        ..ROW
+    },
+    Setting {
+        name: "steps",
+        meaning: "Who takes which step, and when if not at the start: 1>2 sends from 1 to 2, 1 is a \
+                  step that 1 does alone [default: some at random]",
+        shape: Shape::List("ID[>ID][@TIME],..."),
+        fits: Fits::Family(Processes::PROFILE),
+        access: &Many::<ScriptedStep> {
+            parse: read,
+            show: ToString::to_string,
+            get: |plan| plan.steps.clone(),
+            set: |plan, steps| {
+                plan.steps = steps;
+                Ok(())
+            },
+            usual: |_| Vec::new(),
         },
         ..ROW
     },
