@@ -16,8 +16,8 @@ use conclave_observe::family::elections::Seen;
 use conclave_observe::trace::Record;
 use conclave_observe::{Report, Time, Verdict, What};
 use conclave_sim::{
-    Call, ChannelOrder, Crash, Drift, ElectionApplication, FaultPlan, Limits, Network, Partition,
-    Rate, Recording, Setup, Stream, simulate,
+    Call, ChannelOrder, Crash, Crossing, Drift, ElectionApplication, FaultPlan, Limits, Network,
+    Partition, Rate, Recording, Setup, Stream, simulate,
 };
 use storm::{Storm, TIMING};
 
@@ -196,7 +196,8 @@ impl Visitor<Elections> for Edge {
         let from = stream.between(Time::delays(5), Time::delays(30));
         let until = from + Time::delays(60);
         let ids = |ids: &[u32]| ids.iter().copied().map(ProcessId).collect();
-        let cut = Partition { left: ids(&[1]), right: ids(&[2, 3]), one_way: false, from, until };
+        let (left, right, crossing) = (ids(&[1]), ids(&[2, 3]), Crossing::Lost);
+        let cut = Partition { left, right, one_way: false, from, until, crossing };
         let drifts = [(1, 0.955), (2, 1.05), (3, 1.05)].map(|(process, rate)| Drift {
             process: ProcessId(process),
             rate: Rate::new(rate).unwrap(),

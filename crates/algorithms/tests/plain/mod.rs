@@ -127,7 +127,7 @@ pub struct Stepper {
 
 impl Application<Processes> for Stepper {
     fn wants(&self) -> Option<(process::Command, bool)> {
-        let is_sending = self.taken % 2 == 0;
+        let is_sending = self.taken.is_multiple_of(2);
         let whom = self.others.iter().cycle().nth(usize::from(self.taken / 2));
         let command = match whom {
             Some(&other) if is_sending => process::Command::Send(other),
