@@ -7,11 +7,11 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use conclave_algorithms::quorum::Construction;
+use conclave_algorithms::quorum::{Construction, OwnSets};
 use conclave_sim::{
     Crash, Drift, Intervention, Network, Partition, Pause, Probability, Return, Slow, Workload,
 };
-use conclave_workbench::notation::{parse_time, read};
+use conclave_workbench::notation::{Voting, parse_time, read};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 fuzz_target!(|bytes: &[u8]| -> Corpus {
@@ -34,6 +34,8 @@ fn on_text(text: &str) {
     same_when_read_again(text, read::<Drift>);
     same_when_read_again(text, read::<Intervention>);
     same_when_read_again(text, Construction::from_str);
+    same_when_read_again(text, OwnSets::from_str);
+    same_when_read_again(text, read::<Voting>);
     if let Err(error) = conclave_cli::service::words::duration(text) {
         assert!(!error.is_empty(), "{text:?} is refused without a word");
     }

@@ -26,6 +26,7 @@ mod field;
 mod grid;
 mod majority;
 mod nearest_plane;
+mod own;
 mod plane;
 mod tree;
 mod voting_sets;
@@ -39,6 +40,7 @@ use core::fmt;
 use core::str::FromStr;
 
 pub use check::Flaw;
+pub use own::{OwnSets, ParseOwnSetsError};
 pub use voting_sets::{MembershipSummary, SizeSummary, VotingSets, VotingSetsError};
 
 /// How voting sets are constructed.

@@ -64,6 +64,7 @@ fn catch_two(entry: &Entry, tamper: impl TamperWithAny) -> Option<Flaw> {
     let seating = Seating {
         view: &view,
         construction: Construction::Grid,
+        own_sets: None,
         timing: Timing::of(Duration::from_millis(1)),
     };
     Locks::visit(entry, &seating, Catch { view: view.clone(), tamper }).unwrap()

@@ -34,6 +34,7 @@ fn visit<V: Visitor<Locks>>(entry: &Entry, view: &View, visitor: V) -> V::Output
         &Seating {
             view,
             construction: Construction::Grid,
+            own_sets: None,
             timing: Timing::of(Duration::from_millis(1)),
         },
         visitor,

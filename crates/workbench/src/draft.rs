@@ -101,6 +101,11 @@ impl Draft {
                 setting.set(&mut plan, values).map_err(refused)?;
             }
         }
+        // Whose sets there are is who takes part, if nobody says otherwise.
+        let says_who = self.said.contains_key("n") || self.said.contains_key("ids");
+        if let (false, None, Some(own_sets)) = (says_who, &scenario.view, &plan.own_sets) {
+            plan.clients = View::new(own_sets.owners()).map_err(SeatingError::from)?;
+        }
         let is_open = |setting: &&Setting| {
             !is_said(setting) && (self.scenario.is_none() || !does_say(scenario, setting.name))
         };

@@ -49,3 +49,4 @@ pub mod stepping;
 pub mod sweep;
 pub mod table;
 pub mod unit;
+pub mod voting_picture;

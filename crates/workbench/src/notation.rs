@@ -10,6 +10,7 @@ mod network;
 mod script;
 mod step;
 mod time;
+mod voting;
 mod workload;
 
 pub use fault::ParseFaultError;
@@ -18,6 +19,7 @@ pub use network::ParseNetworkError;
 pub use script::{Death, Doubling, read_delay, read_drop, read_hurry};
 pub use step::ParseStepError;
 pub use time::{ParseTimeError, parse_time};
+pub use voting::{ParseVotingError, Voting};
 pub use workload::ParseWorkloadError;
 
 /// A value that can be written in one word. What [`Display`](core::fmt::Display) shows of it can be

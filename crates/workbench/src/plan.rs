@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Timing, Visitor};
-use conclave_algorithms::quorum::Construction;
+use conclave_algorithms::quorum::{Construction, OwnSets};
 use conclave_core::clock::Timestamp;
 use conclave_core::mutex::ORDERING;
 use conclave_core::{OpeningOf, ProcessId, View};
@@ -29,6 +29,8 @@ pub struct Plan {
     pub clients: View,
     /// How voting sets are made, where they are needed.
     pub construction: Construction,
+    /// Voting sets that somebody wrote down, instead.
+    pub own_sets: Option<OwnSets>,
     /// How long messages take.
     pub network: Network,
     /// What timers are set to.
@@ -102,6 +104,7 @@ impl Plan {
         let mut plan = Self {
             entry,
             construction: Construction::Grid,
+            own_sets: None,
             network: Network::Unit,
             timing: Timing::of(Network::Unit.typical().as_duration()),
             order: ChannelOrder::Fifo,
@@ -188,13 +191,20 @@ impl Plan {
         let nobody_forgets = faults.returns.is_empty() && faults.replacements.is_empty();
         let is_harmless = |it: &Intervention| !matches!(it.act, Act::Return(_) | Act::Lose(_));
         let is_left_alone = self.interventions.iter().all(is_harmless);
-        messages_arrive_once && nobody_forgets && is_ordered && is_left_alone
+        let can_vote = self.own_sets.as_ref().is_none_or(|own_sets| !own_sets.is_disjoint());
+        messages_arrive_once && nobody_forgets && is_ordered && is_left_alone && can_vote
+    }
+
+    /// Who takes part in that view, and how they vote.
+    pub(crate) fn seating<'a>(&'a self, view: &'a View) -> Seating<'a> {
+        let (construction, own_sets) = (self.construction, self.own_sets.as_ref());
+        Seating { view, construction, own_sets, timing: self.timing }
     }
 
     /// Carries it out. `progress` is told the number of entries now and then.
     pub fn run(self, progress: &mut dyn FnMut(u64)) -> Result<Done, SeatingError> {
         let view = self.entry.view_of(&self.clients)?;
-        let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
+        let seating = self.seating(&view);
         let run = Run { plan: &self, view: &view, progress };
         let outcome = catalogue::visit(self.entry, &seating, run)?;
         Ok(Done { plan: self, view, outcome, replayed: None })
@@ -229,7 +239,7 @@ impl Plan {
     /// Takes a recorded run again, with the real processes; the plan says how they are started.
     pub fn replay(self, trace: &Trace) -> Result<Result<Done, ReplayError>, SeatingError> {
         let view = self.entry.view_of(&self.clients)?;
-        let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
+        let seating = self.seating(&view);
         let again = Again { plan: &self, view: &view, trace };
         let outcome = catalogue::visit(self.entry, &seating, again)?;
         let replayed = Some(trace.header.clone());

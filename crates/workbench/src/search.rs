@@ -11,7 +11,7 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 
 use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Timing, Visitor};
-use conclave_algorithms::quorum::Construction;
+use conclave_algorithms::quorum::{Construction, OwnSets};
 use conclave_check::system::{
     Asymmetry, Bounds, Channels, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel, Users,
 };
@@ -40,6 +40,8 @@ pub struct SearchPlan {
     pub clients: View,
     /// How voting sets are made.
     pub construction: Construction,
+    /// Voting sets that somebody wrote down, instead.
+    pub own_sets: Option<OwnSets>,
     /// What timers are set to.
     pub timing: Timing,
     /// How often each asks, or calls.
@@ -136,6 +138,7 @@ impl SearchPlan {
             entry,
             clients,
             construction: Construction::Grid,
+            own_sets: None,
             timing: Timing::of(TICK),
             requests: family::profile(entry).requests,
             askers: None,
@@ -251,7 +254,8 @@ impl SearchPlan {
         V: OfSetup,
     {
         let view = self.entry.view_of(&self.clients)?;
-        let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
+        let (construction, own_sets) = (self.construction, self.own_sets.as_ref());
+        let seating = Seating { view: &view, construction, own_sets, timing: self.timing };
         let visit = Visit { plan: self, view: &view, visitor };
         catalogue::visit(self.entry, &seating, visit)
     }
@@ -265,6 +269,7 @@ impl SearchPlan {
     pub(crate) fn told(&self) -> Plan {
         let mut plan = Plan::new(self.entry, self.clients.clone());
         plan.construction = self.construction;
+        plan.own_sets.clone_from(&self.own_sets);
         plan.timing = self.timing;
         if let TimeModel::Sync { bound, .. } = self.time {
             plan.network = Network::Sync { bound: Time::of(u32::from(bound) * TICK) };

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, SeatingError, Visitor};
 use conclave_core::{Seat, View};
 use conclave_observe::trace::{Record, Standing};
 use conclave_observe::{Ending, Observed, Time};
@@ -82,7 +82,7 @@ impl Plan {
         let checks = core::mem::take(&mut self.check_invariants);
         self.recording = Recording::Everything;
         let view = self.entry.view_of(&self.clients)?;
-        let seating = Seating { view: &view, construction: self.construction, timing: self.timing };
+        let seating = self.seating(&view);
         let by_hand = ByHand { plan: &self, view: &view, hand };
         let (outcome, done) = catalogue::visit(self.entry, &seating, by_hand)?;
         self.interventions.extend(done);

@@ -9,7 +9,7 @@ use conclave_core::mutex::{LIVENESS, Locks};
 use conclave_core::{DuplicateId, Family, Kind, ProcessId, Promises, Seat, View};
 
 use super::{Bounds, Cost, Remark, Setting, Timing, all, nearest};
-use crate::quorum::{Construction, VotingSets, VotingSetsError};
+use crate::quorum::{Construction, Flaw, OwnSets, VotingSets, VotingSetsError};
 
 /// An algorithm, or a variant of one.
 #[derive(Debug)]
@@ -121,6 +121,8 @@ pub struct Seating<'a> {
     pub view: &'a View,
     /// How voting sets are made, where they are needed.
     pub construction: Construction,
+    /// Voting sets that somebody wrote down, instead.
+    pub own_sets: Option<&'a OwnSets>,
     /// What its timers are set to, where it has any.
     pub timing: Timing,
 }
@@ -148,6 +150,24 @@ pub enum SeatingError {
     /// Voting sets that do not exist.
     #[error(transparent)]
     VotingSets(#[from] VotingSetsError),
+    /// Voting sets that were written down and are none.
+    #[error("{0}{hint}", hint = disjoint_hint(.0))]
+    OwnSets(Flaw),
+}
+
+// Not by `#[from]`: the sentence has the flaw in it, which is then no further cause.
+impl From<Flaw> for SeatingError {
+    fn from(flaw: Flaw) -> Self {
+        Self::OwnSets(flaw)
+    }
+}
+
+/// How to have it all the same.
+fn disjoint_hint(flaw: &Flaw) -> &'static str {
+    match flaw {
+        Flaw::Disjoint { .. } => "; a line `disjoint` among them says that this is meant",
+        _ => "",
+    }
 }
 
 /// The name that was meant, if one is near; otherwise all of them.
@@ -201,6 +221,9 @@ impl Seating<'_> {
 
     /// Voting sets for these members, constructed and checked.
     pub fn voting_sets(&self) -> Result<VotingSets, SeatingError> {
-        Ok(VotingSets::build(self.construction, self.view)?)
+        match self.own_sets {
+            Some(own_sets) => Ok(own_sets.build(self.view)?),
+            None => Ok(VotingSets::build(self.construction, self.view)?),
+        }
     }
 }

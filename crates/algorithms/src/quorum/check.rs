@@ -28,6 +28,12 @@ pub enum Flaw {
         /// Who is not a member.
         stranger: ProcessId,
     },
+    /// There is a set of someone who is not a member.
+    #[error("there is a voting set of process {owner}, who is not a member")]
+    NotAMember {
+        /// Whose set it is.
+        owner: ProcessId,
+    },
     /// A process is not in its own set.
     #[error("process {owner} is not in its own voting set")]
     OwnerMissing {
@@ -35,7 +41,10 @@ pub enum Flaw {
         owner: ProcessId,
     },
     /// Two sets have no member in common: both their owners could enter at once.
-    #[error("the voting sets of processes {first} and {second} have no member in common")]
+    #[error(
+        "the voting sets of processes {first} and {second} have no member in common, so both could \
+         enter at once"
+    )]
     Disjoint {
         /// The owner of one of them.
         first: ProcessId,

@@ -14,7 +14,8 @@ use super::{Construction, Flaw, all, grid, majority, nearest_plane, plane, tree}
 /// The voting sets of all members of one view: `V_i` for each seat `i`.
 ///
 /// A value that exists is a valid one: every member is in its own set, and any two sets have a
-/// member in common. It is cheap to clone.
+/// member in common, unless somebody [meant](Self::from_disjoint_sets) otherwise. It is cheap to
+/// clone.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct VotingSets {
     view: View,
@@ -101,6 +102,22 @@ impl VotingSets {
     /// The voting sets that are written out in `sets`, one for each seat, if they are voting sets.
     /// As in any set, neither order nor repetition means anything.
     pub fn from_sets(view: &View, sets: Vec<Vec<ProcessId>>) -> Result<Self, Flaw> {
+        let sets = Self::written_out(view, sets)?;
+        sets.check()?;
+        Ok(sets)
+    }
+
+    /// As [`from_sets`](Self::from_sets), but two sets may have no member in common: to see what
+    /// comes of it.
+    pub fn from_disjoint_sets(view: &View, sets: Vec<Vec<ProcessId>>) -> Result<Self, Flaw> {
+        let sets = Self::written_out(view, sets)?;
+        match sets.check() {
+            Ok(()) | Err(Flaw::Disjoint { .. }) => Ok(sets),
+            Err(flaw) => Err(flaw),
+        }
+    }
+
+    fn written_out(view: &View, sets: Vec<Vec<ProcessId>>) -> Result<Self, Flaw> {
         if view.is_empty() {
             return Err(Flaw::Empty);
         }
@@ -115,9 +132,7 @@ impl VotingSets {
             set.dedup();
             seated.push(set);
         }
-        let sets = Self::pack(view, |seat| core::mem::take(&mut seated[seat.index()]));
-        sets.check()?;
-        Ok(sets)
+        Ok(Self::pack(view, |seat| core::mem::take(&mut seated[seat.index()])))
     }
 
     /// Puts one set per seat together; each must come in ascending seat order.

@@ -122,7 +122,8 @@ impl<F: Used> Visitor<F> for Try {
 fn visit(entry: &'static Entry, bounds: &Bounds, what: Try) -> Vec<Bounds> {
     let view = entry.view_of(&View::dense(1, bounds.n)).unwrap();
     let (construction, timing) = (Construction::Grid, timing(bounds));
-    catalogue::visit(entry, &Seating { view: &view, construction, timing }, what).unwrap()
+    catalogue::visit(entry, &Seating { view: &view, construction, own_sets: None, timing }, what)
+        .unwrap()
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! The words of the lab.
 
+use std::error::Error;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use conclave_algorithms::quorum::Construction;
+use conclave_algorithms::quorum::OwnSets;
+use conclave_core::ProcessId;
 use conclave_diagram::Medium;
 use conclave_observe::Time;
-use conclave_workbench::notation::parse_time;
+use conclave_workbench::notation::{self, Voting, parse_time};
 use conclave_workbench::setting::{self, MEMBERS_MAX, SettingError};
 use conclave_workbench::sweep::Sweep;
 use conclave_workbench::table::TablePlan;
@@ -38,7 +40,8 @@ pub enum Command {
     /// Measure what failure detectors trade: how soon they notice for how rarely they err
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(SweepArgs),
-    /// Construct voting sets and check them
+    /// Construct voting sets, or read your own, check them and draw them
+    #[command(after_help = SETS_EXAMPLES)]
     VotingSets(VotingSetsArgs),
     /// Read a recorded run, judge it again and draw it
     Trace(TraceArgs),
@@ -97,6 +100,14 @@ const SWEEP_EXAMPLES: &str = "Examples:
 
 Every point is measured in the same runs, in each of which one process crashes. Times are written as
 in `conclave run`.";
+
+const SETS_EXAMPLES: &str = "Examples:
+  conclave voting-sets grid -n 36 --svg grid.svg --of 14
+  conclave voting-sets plane -n 13
+  conclave voting-sets file:sets.txt --svg sets.svg
+
+A file has one set a line, e.g. `3: 3, 1`, of process 3. Sets that share nobody are refused, unless
+a line `disjoint` says that this is meant.";
 
 /// `conclave algorithms`
 #[derive(Debug, Args)]
@@ -240,12 +251,19 @@ pub enum Format {
 /// `conclave voting-sets`
 #[derive(Debug, Args)]
 pub struct VotingSetsArgs {
-    /// How they are made: grid, plane, nearest-plane, tree, majority or all
-    #[arg(value_name = "NAME")]
-    pub construction: Construction,
-    /// For how many processes
-    #[arg(short, value_name = "N", default_value_t = 9, value_parser = voters)]
-    pub n: u32,
+    /// How they are made: grid, plane, nearest-plane, tree, majority or all; or your own:
+    /// file:PATH, or own:1:1,2/2:2,3/3:3,1
+    #[arg(value_name = "NAME", value_parser = voting)]
+    pub voting: Voting,
+    /// For how many processes [default: 9, or those whose sets there are]
+    #[arg(short, value_name = "N", value_parser = voters)]
+    pub n: Option<u32>,
+    /// Draw them: the square of a grid, for others who is in whose set
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Whose set is marked in the picture [default: the one in the middle]
+    #[arg(long, value_name = "ID", value_parser = setting::id, requires = "svg")]
+    pub of: Option<ProcessId>,
     /// Print JSON, for programs
     #[arg(long)]
     pub json: bool,
@@ -262,6 +280,19 @@ pub struct TraceArgs {
     /// Where to draw, and what
     #[command(flatten)]
     pub drawing: DrawingArgs,
+}
+
+/// What `file:PATH` says, as one text; all else is left as it is.
+fn read_sets(text: &str) -> Result<String, String> {
+    let Some(path) = text.strip_prefix("file:") else { return Ok(text.to_owned()) };
+    let written =
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let sets = written.parse::<OwnSets>().map_err(|error| format!("{path}: {error}"))?;
+    Ok(format!("own:{sets}"))
+}
+
+fn voting(text: &str) -> Result<Voting, Box<dyn Error + Send + Sync>> {
+    Ok(notation::read::<Voting>(&read_sets(text)?)?)
 }
 
 fn voters(text: &str) -> Result<u32, SettingError> {

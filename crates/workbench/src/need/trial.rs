@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Visitor};
+use conclave_algorithms::catalogue::{self, Entry, Listed, SeatingError, Visitor};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::mutex::Locks;
 use conclave_core::{ProcessId, Seat, View};
@@ -69,7 +69,7 @@ impl Trial {
     pub fn run(plan: &Plan, n: usize) -> Result<Self, SeatingError> {
         let plan = plan.scaled(n);
         let view = plan.entry.view_of(&plan.clients)?;
-        let seating = Seating { view: &view, construction: plan.construction, timing: plan.timing };
+        let seating = plan.seating(&view);
         let votes = match plan.entry.needs.voting_sets {
             true => seating.voting_sets()?.size().mean * view.len() as f64 * 4.0,
             false => 0.0,
@@ -148,6 +148,10 @@ impl Plan {
             }
             other => other.clone(),
         };
+        // They are of few, and need no more than if all asked all.
+        if plan.own_sets.take().is_some() {
+            plan.construction = Construction::All;
+        }
         plan.interventions.clear();
         plan.clocks.clear();
         plan.entries = self.trial_entries(n);

@@ -178,6 +178,7 @@ impl SearchDraft {
             setting.set(&mut told, core::slice::from_ref(value))?;
         }
         (plan.construction, plan.timing) = (told.construction, told.timing);
+        plan.own_sets = told.own_sets;
         check_voters(plan.construction, &plan.clients)?;
         if plan.time.is_sync() && plan.entry.settings.contains(&Timer::Session) {
             // The usual one has parts of no whole number of ticks.

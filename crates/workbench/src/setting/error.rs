@@ -10,7 +10,7 @@ use conclave_core::DuplicateId;
 
 use crate::notation::{
     ParseFaultError, ParseInterventionError, ParseNetworkError, ParseStepError, ParseTimeError,
-    ParseWorkloadError,
+    ParseVotingError, ParseWorkloadError,
 };
 
 use super::NamesSettings;
@@ -33,6 +33,9 @@ pub enum SettingError {
     /// No construction of voting sets.
     #[error(transparent)]
     Construction(#[from] UnknownConstruction),
+    /// A text that says nothing about voting.
+    #[error(transparent)]
+    Voting(#[from] ParseVotingError),
     /// A text that is no fault of the kind that is asked for.
     #[error(transparent)]
     Fault(#[from] ParseFaultError),

@@ -18,7 +18,9 @@ use conclave_sim::{
 };
 
 use crate::family::Playable;
-use crate::notation::{Death, Doubling, Notation, parse_time, read_delay, read_drop, read_hurry};
+use crate::notation::{
+    Death, Doubling, Notation, Voting, parse_time, read_delay, read_drop, read_hurry,
+};
 
 use super::access;
 use super::{Fits, Group, MEMBERS_MAX, Setting, SettingError, Shape, Spoken};
@@ -164,16 +166,22 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "voting-sets",
-        meaning: "How voting sets are made: grid, plane, nearest-plane, tree, majority or all [default: grid]",
+        meaning: "How voting sets are made: grid, plane, nearest-plane, tree, majority or all; or \
+                  your own, e.g. own:1:1,2/2:2,3/3:3,1, or file:PATH [default: grid]",
         shape: Shape::One("NAME"),
         fits: Fits::VotingSets,
         is_recorded: true,
         access: &One {
-            parse: construction,
+            parse: read::<Voting>,
             show: ToString::to_string,
-            get: |plan| Some(plan.construction),
-            set: |plan, construction| plan.construction = construction,
-            usual: |_| Some(Construction::Grid),
+            get: |plan| Some(Voting::of(plan)),
+            set: |plan, voting| match voting {
+                Voting::By(construction) => {
+                    (plan.construction, plan.own_sets) = (construction, None);
+                }
+                Voting::Own(own_sets) => plan.own_sets = Some(own_sets),
+            },
+            usual: |_| Some(Voting::By(Construction::Grid)),
         },
         ..ROW
     },
@@ -696,10 +704,6 @@ fn is_dense(plan: &Plan) -> bool {
 
 fn read<T: Notation<Error: Into<SettingError>>>(text: &str) -> Result<T, SettingError> {
     T::read(text).map_err(Into::into)
-}
-
-fn construction(text: &str) -> Result<Construction, SettingError> {
-    Ok(text.parse()?)
 }
 
 fn duration(text: &str) -> Result<Time, SettingError> {

@@ -1,5 +1,6 @@
 //! The options that say what is run or searched, made from the one table of settings.
 
+use std::error::Error;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
@@ -161,8 +162,13 @@ fn in_groups() -> impl Iterator<Item = &'static Setting> {
 
 /// The option of a setting. Its value is checked as the table checks it.
 fn option<P: 'static>(setting: &'static Setting<P>) -> Arg {
-    let parse = move |text: &str| -> Result<String, SettingError> {
-        setting.check(text).map(|()| text.to_owned())
+    let parse = move |text: &str| -> Result<String, Box<dyn Error + Send + Sync>> {
+        let text = match setting.name {
+            "voting-sets" => super::read_sets(text)?,
+            _ => text.to_owned(),
+        };
+        setting.check(&text)?;
+        Ok(text)
     };
     let arg = Arg::new(setting.name).help(setting.meaning);
     let arg = match setting.name {
