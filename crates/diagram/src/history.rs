@@ -136,6 +136,9 @@ impl History {
     }
 }
 
+/// Up to so many processes, it is judged who overtakes whom.
+const ORDERING_MOST: usize = 32;
+
 /// What the judge of all runs finds wrong; nothing, in a trace that names
 /// processes or kinds that its header does not.
 fn wrongs(trace: &Trace) -> Vec<Wrong> {
@@ -151,7 +154,16 @@ fn wrongs(trace: &Trace) -> Vec<Wrong> {
     if !trace.records.iter().all(|it| is_known(&it.event) && is_named(&it.event)) {
         return Vec::new();
     }
-    let judge = trace.judge(JudgeOrdering::No);
+    // A judge of one lock would take those of several for one.
+    let mut locks = trace.records.iter().filter_map(|it| it.event.what.said()).map(|it| it.lock);
+    let first = locks.next();
+    if !locks.all(|lock| Some(lock) == first) {
+        return Vec::new();
+    }
+    // Ordering takes a clock as long as there are processes for every message.
+    let is_judged = trace.header.members.len() <= ORDERING_MOST;
+    let ordering = if is_judged { JudgeOrdering::Yes } else { JudgeOrdering::No };
+    let judge = trace.judge(ordering);
     let ending = trace.ending(&judge);
     judge.finish(ending).wrongs()
 }

@@ -91,11 +91,13 @@ pub struct Brief<'a> {
     pub ordering: JudgeOrdering,
 }
 
-/// Something that is wrong from some time on.
+/// Something that is wrong for some time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
     /// From when on it is wrong.
     pub at: Time,
+    /// Until when; to the end, if there is no such time.
+    pub until: Option<Time>,
     /// Whom it is about.
     pub seats: Vec<Seat>,
     /// What, in a word or two.

@@ -82,7 +82,10 @@ impl Timers {
     }
 }
 
-/// The name of a timer without what tells it from others of its name.
+/// The name of a timer without what tells it from others of its name. One of a part is called as
+/// the part calls it.
 fn base(name: &str) -> &str {
-    name.split(['(', ' ', '{']).next().unwrap_or(name)
+    let part = ["Protocol(", "Detector("].iter().find_map(|part| name.strip_prefix(part));
+    let name = part.unwrap_or(name);
+    name.split(['(', ')', ' ', '{']).next().unwrap_or(name)
 }

@@ -51,16 +51,16 @@ pub(super) fn clashes(history: &History, frame: &Frame) -> Vec<ClashBand> {
 
 /// Where something else is wrong, from then on: over the lanes of those whom it is about.
 fn wrongs(history: &History, frame: &Frame) -> impl Iterator<Item = ClashBand> {
-    let seen = history.wrongs.iter().filter(|wrong| frame.sees(wrong.at, None));
+    let seen = history.wrongs.iter().filter(|wrong| frame.sees(wrong.at, wrong.until));
     seen.filter_map(|wrong| {
         let rows = || wrong.seats.iter().filter_map(|&seat| frame.y(seat));
         let (top, bottom) = (rows().min()?, rows().max()?);
         let spare = if top == bottom { frame.lane / 3 } else { Px::ZERO };
-        let (left, right) = (frame.x(wrong.at), frame.right);
+        let (left, right) = (frame.x(wrong.at), frame.x_end(wrong.until));
         let left = left.min(right - style::BAR_LEAST * 4);
         let area = Area { left, top: top - spare, right, bottom: bottom + spare };
         let (words, holders) = (wrong.words.into(), wrong.seats.clone());
-        Some(ClashBand { words, holders, from: wrong.at, to: None, area })
+        Some(ClashBand { words, holders, from: wrong.at, to: wrong.until, area })
     })
 }
 

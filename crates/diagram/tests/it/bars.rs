@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use conclave_core::mutex::LIVENESS;
 use conclave_core::{Fence, Seat};
 use conclave_diagram::Options;
-use conclave_diagram::scene::{LabelRole, Scene};
+use conclave_diagram::scene::{ClashBand, LabelRole, Scene};
 use conclave_observe::family::locks::Seen;
 use conclave_observe::trace::Trace;
 use conclave_observe::{LockName, Time, What};
 
 use crate::gallery;
-use crate::run::{LEFT, REQUESTED, Run, about, contend, entered, only, random, scroll, seat, time};
+use crate::run::{
+    LEFT, REQUEST, REQUESTED, Run, about, contend, entered, only, random, scroll, seat, time,
+};
 
 type Span = (Seat, Option<Fence>, Time, Option<Time>);
 
@@ -202,4 +205,24 @@ fn one_process_can_hold_one_lock_and_wait_for_another() {
     ];
     assert_eq!(bars.collect::<Vec<_>>(), expected);
     assert_eq!(only(&scene).clashes, []);
+}
+
+#[test]
+fn a_fence_that_falls_and_a_request_that_is_overtaken_are_hatched() {
+    let wrongs = |run: &Run| {
+        let scene = Scene::of(&run.trace(), &scroll());
+        let told = |it: &ClashBand| (it.words.clone(), it.holders.clone(), it.from, it.to);
+        only(&scene).clashes.iter().map(told).collect::<Vec<_>>()
+    };
+    let mut fell = Run::new("central", 2);
+    fell.entry(1, (0, 100, 200), 7).entry(2, (300, 400, 500), 7);
+    assert_eq!(wrongs(&fell), [("the fence fell".into(), vec![seat(2)], time(400), None)]);
+    // Who hears of a request before it asks has asked later.
+    let mut passed = Run::new("central", 2);
+    passed.event(0, 1, REQUESTED).message(REQUEST, (1, 0), (2, 100), "Request");
+    passed.entry(2, (200, 300, 400), 1).event(500, 1, entered(2)).event(600, 1, LEFT);
+    let holders = vec![seat(2), seat(1)];
+    assert_eq!(wrongs(&passed), [("overtaken".into(), holders, time(300), None)]);
+    passed.promises(LIVENESS);
+    assert_eq!(wrongs(&passed), [], "nothing wrong where order is not promised");
 }

@@ -9,8 +9,8 @@ use conclave_observe::{Time, What};
 
 use crate::gallery;
 use crate::run::{
-    CALLED, ELECTING, ELECTION, READING, REFUSED, Run, VACANT, only, read, scroll, seat, time,
-    trusted, writing, wrote,
+    CALLED, ELECTING, ELECTION, READING, REFUSED, Run, VACANT, only, read, scroll, seat, suspected,
+    time, trusted, writing, wrote,
 };
 
 fn scene(trace: &Trace) -> Scene {
@@ -285,4 +285,28 @@ fn a_timer_is_a_thin_bar_from_its_setting_until_it_runs_out_or_is_cancelled() {
     assert!(scene.labels.iter().any(|label| label.text == "answer"));
     // A trace that does not tell of timers has none.
     assert_eq!(only(&Scene::of(&gallery::bully(), &scroll())).timers, []);
+}
+
+#[test]
+fn a_wrong_suspicion_is_hatched_until_it_is_taken_back_and_a_death_that_nobody_notices_to_the_end()
+{
+    let mut run = Run::detector(3, 2);
+    run.event(200, 1, suspected(2)).event(400, 1, trusted(2)).event(600, 3, What::Crashed);
+    run.event(700, 1, suspected(3)).event(1_000, 2, trusted(1));
+    let scene = scene(&run.trace());
+    let clashes: Vec<_> = only(&scene).clashes.iter().collect();
+    let told: Vec<_> = clashes.iter().map(|it| (&*it.words, it.from, it.to)).collect();
+    let wrong = ("suspected while up", time(200), Some(time(400)));
+    assert_eq!(told, [wrong, ("not noticed", time(600), None)]);
+    assert_eq!(clashes[1].holders, [seat(3), seat(2)]);
+}
+
+#[test]
+fn a_timer_of_a_part_is_called_as_the_part_calls_it() {
+    let mut run = Run::election("repaired", &[1, 2], false);
+    run.event(0, 1, CALLED).after(standing(&["Detector(Beat)", "Protocol(Wait(p2))"]));
+    run.elected(400, 1, 1, 0);
+    let scene = scene(&run.trace());
+    let names: Vec<_> = only(&scene).timers.iter().map(|timer| &*timer.name).collect();
+    assert_eq!(names, ["Beat", "Wait"]);
 }

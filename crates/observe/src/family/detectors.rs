@@ -9,7 +9,7 @@ use core::any::Any;
 use conclave_core::detector::{Command, Detectors, Notice};
 use conclave_core::{Family, Promises, Renaming, Seat, View};
 
-use super::{Breach, Memory, Panel, Spoken, Vocabulary};
+use super::{Breach, Memory, Panel, Spoken, Vocabulary, Wrong};
 use crate::property::{Detection, Suspicions};
 use crate::{Ending, Event, Fill, MarkSort, Moment, Report, Said, Shape, Verdict, What, Word};
 
@@ -194,6 +194,22 @@ impl Panel for Detection {
             ("a death that somebody missed", self.missed().count() as u64),
         ];
         all.into_iter().filter(|(_, times)| *times > 0).collect()
+    }
+
+    fn wrongs(&self) -> Vec<Wrong> {
+        let suspicions = self.wrong_suspicions().map(|(wrong, until)| Wrong {
+            at: wrong.at,
+            until,
+            seats: Vec::from([wrong.seat, wrong.whom]),
+            words: "suspected while up",
+        });
+        let missed = self.unnoticed().map(|(at, whom, seats)| Wrong {
+            at,
+            until: None,
+            seats: [whom].into_iter().chain(seats).collect(),
+            words: "not noticed",
+        });
+        suspicions.chain(missed).collect()
     }
 
     fn as_any(&self) -> &dyn Any {

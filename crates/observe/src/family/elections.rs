@@ -536,15 +536,23 @@ impl Panel for ElectionPanel {
     fn wrongs(&self) -> Vec<Wrong> {
         let largest = self.largest.as_ref().and_then(LargestId::broken).map(|broken| Wrong {
             at: broken.at,
+            until: None,
             seats: [broken.leader].into_iter().chain(broken.larger).collect(),
             words: if broken.larger.is_some() { "not the largest" } else { "not up" },
         });
         let agreement = self.agreement.broken().map(|broken| Wrong {
             at: broken.at,
+            until: None,
             seats: Vec::from([broken.one.0, broken.other.0]),
             words: "no agreement",
         });
-        largest.or(agreement).into_iter().collect()
+        let version = self.versions.broken().map(|broken| Wrong {
+            at: broken.at,
+            until: None,
+            seats: Vec::from([broken.seat]),
+            words: "an old version",
+        });
+        largest.or(agreement).or(version).into_iter().collect()
     }
 
     fn as_any(&self) -> &dyn Any {

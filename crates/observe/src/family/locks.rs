@@ -10,7 +10,7 @@ use core::any::Any;
 use conclave_core::mutex::{Command, Locks, Notice, ORDERING};
 use conclave_core::{Family, Fence, Promises, Renaming, Seat, View};
 
-use super::{Breach, Brief, Coherence, Memory, Panel, Spoken, Vocabulary};
+use super::{Breach, Brief, Coherence, Memory, Panel, Spoken, Vocabulary, Wrong};
 use crate::measure::{Delays, Fairness};
 use crate::property::{Fences, MutualExclusion, Ordering, Waiting};
 use crate::{
@@ -283,6 +283,21 @@ impl Panel for LockPanel {
             ("a grant that passed an earlier request", order.unwrap_or(0)),
         ];
         all.into_iter().filter(|(_, times)| *times > 0).collect()
+    }
+
+    /// Two holders are seen by their bars.
+    fn wrongs(&self) -> Vec<Wrong> {
+        let wrong =
+            |at, seats: &[Seat], words| Wrong { at, until: None, seats: seats.into(), words };
+        let is_safe = self.exclusion.broken().is_none();
+        let fence = self.fences.broken().filter(|_| is_safe);
+        let fence = fence.map(|it| wrong(it.at, &[it.seat], "the fence fell"));
+        let passed = self.ordering.as_ref().and_then(Ordering::first);
+        let passed = passed.filter(|_| self.promises.keeps(ORDERING));
+        let passed = passed.map(|it| wrong(it.at, &[it.granted, it.passed], "overtaken"));
+        let starved = self.waiting.starved();
+        let starved = starved.map(|it| wrong(it.at, &[it.seat], "starved"));
+        fence.or(passed).or(starved).into_iter().collect()
     }
 
     fn as_any(&self) -> &dyn Any {

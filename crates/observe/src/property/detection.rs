@@ -22,8 +22,13 @@ pub struct Detection {
     /// How long it took to notice the deaths of those who are not down any more.
     noticed: Histogram,
     wrong: u64,
+    /// The first wrong suspicions, and when each was over.
+    wrongs: Vec<(WrongSuspicion, Option<Time>)>,
     deaths: u64,
 }
+
+/// So many wrong suspicions are kept: nobody looks at more.
+const WRONGS_KEPT: usize = 50;
 
 /// Who suspects whom while who is up.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +60,7 @@ impl Detection {
             noticing: BTreeMap::new(),
             noticed: Histogram::default(),
             wrong: 0,
+            wrongs: Vec::new(),
             deaths: 0,
         }
     }
@@ -65,10 +71,14 @@ impl Detection {
         match Seen::of(event.what) {
             Seen::Suspected { whom } => match self.down_since[whom.index()] {
                 Some(since) => drop(self.noticing.insert((whom, seat), at - since)),
-                None => self.wrong += 1,
+                None => self.suspect_wrongly(WrongSuspicion { at, seat, whom }),
             },
-            Seen::Trusted { whom } => drop(self.noticing.remove(&(whom, seat))),
+            Seen::Trusted { whom } => {
+                self.noticing.remove(&(whom, seat));
+                self.end_wrongs(at, |wrong| (wrong.seat, wrong.whom) == (seat, whom));
+            }
             Seen::Crashed => {
+                self.end_wrongs(at, |wrong| wrong.seat == seat || wrong.whom == seat);
                 self.deaths += 1;
                 self.down_since[index] = Some(at);
                 // Whoever suspected it wrongly was right too soon.
@@ -86,6 +96,37 @@ impl Detection {
             _ => {}
         }
         self.suspicions.on(event);
+    }
+
+    fn suspect_wrongly(&mut self, wrong: WrongSuspicion) {
+        self.wrong += 1;
+        if self.wrongs.len() < WRONGS_KEPT {
+            self.wrongs.push((wrong, None));
+        }
+    }
+
+    fn end_wrongs(&mut self, at: Time, is_meant: impl Fn(&WrongSuspicion) -> bool) {
+        let open = self.wrongs.iter_mut().filter(|(_, until)| until.is_none());
+        for (_, until) in open.filter(|(wrong, _)| is_meant(wrong)) {
+            *until = Some(at);
+        }
+    }
+
+    /// The first suspicions of somebody who was up, each with when it was over: trusted again, or
+    /// one of the two dead.
+    pub fn wrong_suspicions(&self) -> impl Iterator<Item = (WrongSuspicion, Option<Time>)> + '_ {
+        self.wrongs.iter().copied()
+    }
+
+    /// Since when somebody is down that not all have noticed, who, and those who have not.
+    pub fn unnoticed(&self) -> impl Iterator<Item = (Time, Seat, Vec<Seat>)> + '_ {
+        let dead = self.down_since.iter().enumerate();
+        let dead = dead.filter_map(|(index, since)| Some(((*since)?, Seat::at(index))));
+        dead.filter_map(|(since, whom)| {
+            let missed = self.missed().filter(|&(_, it)| it == whom).map(|(seat, _)| seat);
+            let missed: Vec<Seat> = missed.collect();
+            (!missed.is_empty()).then_some((since, whom, missed))
+        })
     }
 
     /// From a crash to the suspicion that stayed, for each who noticed.
