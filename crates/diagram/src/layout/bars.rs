@@ -80,6 +80,8 @@ pub(super) fn label_clashes(clashes: &[ClashBand], lane: Px, placer: &mut Placer
             (x, area.bottom + px(20)),
             (area.right + half, y),
             (area.left - half, y),
+            (area.right - half, area.bottom + px(14)),
+            (area.right - half, area.top - px(14)),
         ];
         placer.put_first(places.map(|(x, y)| {
             Label::centred(LabelRole::Clash, words.clone(), style::CAPTION, Point::new(x, y))

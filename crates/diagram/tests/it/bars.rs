@@ -217,6 +217,8 @@ fn a_fence_that_falls_and_a_request_that_is_overtaken_are_hatched() {
     let mut fell = Run::new("central", 2);
     fell.entry(1, (0, 100, 200), 7).entry(2, (300, 400, 500), 7);
     assert_eq!(wrongs(&fell), [("the fence fell".into(), vec![seat(2)], time(400), None)]);
+    let scene = Scene::of(&fell.trace(), &scroll());
+    assert!(scene.labels.iter().any(|label| label.text == "the fence fell"), "and it is said");
     // Who hears of a request before it asks has asked later.
     let mut passed = Run::new("central", 2);
     passed.event(0, 1, REQUESTED).message(REQUEST, (1, 0), (2, 100), "Request");

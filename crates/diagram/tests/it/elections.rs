@@ -296,7 +296,7 @@ fn a_wrong_suspicion_is_hatched_until_it_is_taken_back_and_a_death_that_nobody_n
     let scene = scene(&run.trace());
     let clashes: Vec<_> = only(&scene).clashes.iter().collect();
     let told: Vec<_> = clashes.iter().map(|it| (&*it.words, it.from, it.to)).collect();
-    let wrong = ("suspected while up", time(200), Some(time(400)));
+    let wrong = ("wrong", time(200), Some(time(400)));
     assert_eq!(told, [wrong, ("not noticed", time(600), None)]);
     assert_eq!(clashes[1].holders, [seat(3), seat(2)]);
 }

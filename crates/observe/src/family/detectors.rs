@@ -201,7 +201,7 @@ impl Panel for Detection {
             at: wrong.at,
             until,
             seats: Vec::from([wrong.seat, wrong.whom]),
-            words: "suspected while up",
+            words: "wrong",
         });
         let missed = self.unnoticed().map(|(at, whom, seats)| Wrong {
             at,

@@ -293,7 +293,7 @@ impl Panel for LockPanel {
         let fence = self.fences.broken().filter(|_| is_safe);
         let fence = fence.map(|it| wrong(it.at, &[it.seat], "the fence fell"));
         let passed = self.ordering.as_ref().and_then(Ordering::first);
-        let passed = passed.filter(|_| self.promises.keeps(ORDERING));
+        let passed = passed.filter(|_| is_safe && self.promises.keeps(ORDERING));
         let passed = passed.map(|it| wrong(it.at, &[it.granted, it.passed], "overtaken"));
         let starved = self.waiting.starved();
         let starved = starved.map(|it| wrong(it.at, &[it.seat], "starved"));
