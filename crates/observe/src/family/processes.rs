@@ -310,11 +310,16 @@ impl Panel for ProcessPanel {
 
     fn wrongs(&self) -> Vec<Wrong> {
         let print = self.turns.as_ref().and_then(Turns::broken);
-        let print =
-            print.map(|it| Wrong { at: it.at, seats: vec![it.seat], words: "not its turn" });
+        let print = print.map(|it| Wrong {
+            at: it.at,
+            until: None,
+            seats: vec![it.seat],
+            words: "not its turn",
+        });
         let clock = self.clocks.as_ref().and_then(ClockCondition::broken);
         let clock = clock.map(|it| Wrong {
             at: it.at,
+            until: None,
             seats: vec![it.later.0],
             words: if it.happened_before { "no later clock" } else { "a smaller clock" },
         });
