@@ -13,6 +13,7 @@ extern crate self as conclave_algorithms;
 pub mod catalogue;
 pub mod detector;
 pub mod election;
+pub mod mutants;
 pub mod mutex;
 pub mod process;
 pub mod quorum;

@@ -10,8 +10,9 @@ mod checked;
 mod exhibit;
 
 use conclave_algorithms::catalogue::Timing;
-use conclave_algorithms::detector::{heartbeat, with};
+use conclave_algorithms::detector::heartbeat;
 use conclave_algorithms::election::{Bully, ChangRoberts, Chubby, bully, chang_roberts, chubby};
+use conclave_algorithms::mutants::{self, Mutant};
 use conclave_algorithms::mutex::{
     Lamport, Maekawa, MaekawaPlain, RicartAgrawala, TokenRing, TokenRingRepaired, lamport, maekawa,
     ricart_agrawala, token_ring, token_ring_repaired,
@@ -19,12 +20,9 @@ use conclave_algorithms::mutex::{
 use conclave_algorithms::quorum::{Construction, VotingSets};
 use conclave_check::Fairness;
 use conclave_check::system::{self, Channels, Faults, Flaw};
-use conclave_core::mutex::{Command, Notice};
-use conclave_core::{Due, Effect, Effects, Fence, Input, ProcessId, Start, View};
+use conclave_core::{Effects, Input, ProcessId, Protocol, View};
 use conclave_observe::family::{elections, locks};
-use conclave_testkit::mutant::{
-    Nobody, Tamper, does, forgets, hears, loses, persists_nothing, put, says, step,
-};
+use conclave_testkit::mutant::{Anybody, Nobody, Tamper};
 
 use checked::{Bounds, TICK};
 use exhibit::{Exhibit, Hunt, election, kept, lock};
@@ -60,75 +58,58 @@ fn asks_all(tamper: impl Tamper<RicartAgrawala> + 'static) -> Hunt {
     lock::<RicartAgrawala>(|_| ricart_agrawala::Answers::Replies, tamper)
 }
 
-/// A request that is answered at once leaves nothing behind but the risen clock, so to forget it is
-/// to keep the clock still.
+/// The mutant of that name.
+fn named(name: &str) -> &'static Mutant {
+    mutants::find(name).unwrap()
+}
+
+/// Who makes that mutant of a process.
+fn tamper<P: Protocol>(name: &str) -> Anybody<P> {
+    named(name).tamper().unwrap_or_else(|| panic!("{name} is one of another algorithm"))
+}
+
 fn clock_that_stands_still() -> Exhibit {
-    use ricart_agrawala::Message::Request;
-    let replied = |input: &_, done: &[_]| {
-        matches!(input, Input::Message { message: Request(_), .. }) && !done.is_empty()
-    };
     let bounds = unordered(Bounds::of(&ricart_agrawala::PLAIN, 2));
     Exhibit {
-        name: "ricart-agrawala-clock",
-        entry: &ricart_agrawala::PLAIN,
-        mutant: "the clock does not rise on receipt",
-        rule: "a request is younger than all that were answered before it",
+        mutant: named("ricart-agrawala-clock"),
         healed: bounds.clone(),
         bounds,
         flaw: TWO_HOLDERS,
         steps: (6, None),
-        hunt: asks_all(forgets(replied)),
+        hunt: asks_all(tamper("ricart-agrawala-clock")),
     }
 }
 
 /// At these bounds two requests bear the same time, or times that are further apart than one.
-fn ties(name: &'static str, mutant: &'static str, both_win: bool) -> Exhibit {
-    use ricart_agrawala::Message::Request;
-    let hears_otherwise = move |message: &mut _| {
-        if let Request(time) = message {
-            time.0 = if both_win { time.0 - 1 } else { time.0 + 1 };
-        }
-    };
+fn ties(name: &'static str, flaw: Flaw, steps: usize) -> Exhibit {
     let bounds = Bounds::of(&ricart_agrawala::PLAIN, 2);
     Exhibit {
-        name,
-        entry: &ricart_agrawala::PLAIN,
-        mutant,
-        rule: "of two requests with the same time that of the smaller id is older",
+        mutant: named(name),
         healed: bounds.clone(),
         bounds,
-        flaw: if both_win { TWO_HOLDERS } else { Flaw::Deadlock },
-        steps: (if both_win { 6 } else { 4 }, None),
-        hunt: asks_all(hears(hears_otherwise)),
+        flaw,
+        steps: (steps, None),
+        hunt: asks_all(tamper(name)),
     }
 }
 
 fn ties_that_both_win() -> Exhibit {
-    ties("ricart-agrawala-ties-won", "ties are broken without ids: the other goes first", true)
+    ties("ricart-agrawala-ties-won", TWO_HOLDERS, 6)
 }
 
 fn ties_that_both_lose() -> Exhibit {
-    ties("ricart-agrawala-ties-lost", "ties are broken without ids: the other waits", false)
+    ties("ricart-agrawala-ties-lost", Flaw::Deadlock, 4)
 }
 
 fn replies_without_a_fence() -> Exhibit {
-    use ricart_agrawala::Message::Reply;
-    let without = |message: &mut _| {
-        if let Reply(_, fence) = message {
-            *fence = Fence(0);
-        }
-    };
     let bounds = Bounds::of(&ricart_agrawala::PLAIN, 2);
     Exhibit {
-        name: "ricart-agrawala-fence",
-        entry: &ricart_agrawala::PLAIN,
-        mutant: "replies carry no fence",
-        rule: "a reply tells the highest fence that its sender knows",
+        mutant: named("ricart-agrawala-fence"),
         healed: bounds.clone(),
         bounds,
         flaw: FENCE_FELL,
         steps: (7, None),
-        hunt: asks_all(says(without)),
+        hunt: asks_all(tamper("ricart-agrawala-fence")),
     }
 }
 
@@ -137,10 +118,7 @@ fn replies_without_a_fence() -> Exhibit {
 fn lamport_without_order() -> Exhibit {
     let healed = Bounds::of(&lamport::ENTRY, 2);
     Exhibit {
-        name: "lamport-unordered",
-        entry: &lamport::ENTRY,
-        mutant: "an acknowledgement overtakes a request",
-        rule: "channels are FIFO",
+        mutant: named("lamport-unordered"),
         bounds: unordered(healed.clone()),
         healed,
         flaw: TWO_HOLDERS,
@@ -155,28 +133,14 @@ fn grid(view: &View) -> VotingSets {
     VotingSets::build(Construction::Grid, view).unwrap()
 }
 
-fn without(
-    name: &'static str,
-    mutant: &'static str,
-    rule: &'static str,
-    bounds: Bounds,
-    steps: usize,
-    lost: impl Fn(&Input<Maekawa>, ProcessId, &maekawa::deadlock_free::Message) -> bool
-    + Clone
-    + Send
-    + Sync
-    + 'static,
-) -> Exhibit {
+fn without(name: &'static str, bounds: Bounds, steps: usize) -> Exhibit {
     Exhibit {
-        name,
-        entry: &maekawa::deadlock_free::ENTRY,
-        mutant,
-        rule,
+        mutant: named(name),
         healed: bounds.clone(),
         bounds,
         flaw: Flaw::Deadlock,
         steps: (steps, None),
-        hunt: lock::<Maekawa>(grid, loses(lost)),
+        hunt: lock::<Maekawa>(grid, tamper(name)),
     }
 }
 
@@ -185,52 +149,21 @@ fn two() -> Bounds {
 }
 
 fn no_inquire() -> Exhibit {
-    let rule = "a voter asks its candidate for the vote back when an older request comes";
-    without("maekawa-inquire", "nobody inquires", rule, two(), 5, |_, _, message| {
-        *message == maekawa::deadlock_free::Message::Inquire
-    })
+    without("maekawa-inquire", two(), 5)
 }
 
 fn no_yield() -> Exhibit {
-    let rule = "who knows that it cannot win yet gives the vote back";
-    without("maekawa-yield", "nobody yields", rule, two(), 5, |_, _, message| {
-        *message == maekawa::deadlock_free::Message::Yield
-    })
+    without("maekawa-yield", two(), 5)
 }
 
 fn no_fail() -> Exhibit {
-    let rule = "a voter tells the younger request that it must wait";
-    without("maekawa-fail", "nobody is told to fail", rule, two(), 4, |_, _, message| {
-        *message == maekawa::deadlock_free::Message::Fail
-    })
+    without("maekawa-fail", two(), 4)
 }
 
 /// The correction that Sanders made in 1987, taken out again.
 fn no_second_fail() -> Exhibit {
-    let rule = "a queued request that is overtaken by an older one is told to fail, too";
     let bounds = only(&[2, 3, 4], Bounds::of(&maekawa::deadlock_free::ENTRY, 4));
-    let mutant = "only who comes is told to fail, not who is overtaken";
-    without("maekawa-second-fail", mutant, rule, bounds, 14, |cause, to, message| {
-        let is_first = matches!(cause, Input::Message { from, .. } if *from == to);
-        *message == maekawa::deadlock_free::Message::Fail && !is_first
-    })
-}
-
-/// Each takes its own word for what the voting sets are: itself alone.
-#[derive(Clone)]
-struct MembersDisagree;
-
-impl Tamper<MaekawaPlain> for MembersDisagree {
-    fn start(
-        &self,
-        start: Start<'_, MaekawaPlain>,
-        out: &mut Effects<MaekawaPlain>,
-    ) -> MaekawaPlain {
-        let alone = |&id: &ProcessId| if id == start.me { vec![id] } else { vec![start.me, id] };
-        let sets = start.view.members().iter().map(alone).collect();
-        let sets = VotingSets::from_sets(start.view, sets).unwrap();
-        conclave_core::Protocol::start(Start { config: &sets, ..start }, out)
-    }
+    without("maekawa-second-fail", bounds, 14)
 }
 
 fn sets_that_share_nobody() -> Exhibit {
@@ -242,42 +175,31 @@ fn sets_that_share_nobody() -> Exhibit {
     };
     let bounds = Bounds::of(&maekawa::plain::ENTRY, 2);
     Exhibit {
-        name: "maekawa-disjoint",
-        entry: &maekawa::plain::ENTRY,
-        mutant: "each has a voting set of its own",
-        rule: "any two voting sets share a member",
+        mutant: named("maekawa-disjoint"),
         healed: bounds.clone(),
         bounds,
         flaw: TWO_HOLDERS,
         steps: (2, None),
-        hunt: lock::<MaekawaPlain>(sets, MembersDisagree),
+        hunt: lock::<MaekawaPlain>(sets, tamper("maekawa-disjoint")),
     }
 }
 
 // Elections.
 
 fn smaller_id_passed_on() -> Exhibit {
-    use chang_roberts::Message::Election;
-    let passes_on = does(|input: &Input<ChangRoberts>, done: &mut Vec<Effect<_>>| {
-        let Input::Message { message: Election { id: came, .. }, .. } = input else { return };
-        for effect in done {
-            if let Effect::Send { message: Election { id, .. }, .. } = effect {
-                *id = *came;
-            }
-        }
-    });
     let entry = &chang_roberts::PLAIN;
     let bounds = only(&[1], Bounds::of(entry, 2));
     Exhibit {
-        name: "chang-roberts-smaller",
-        entry,
-        mutant: "the smaller of two ids is passed on",
-        rule: "a larger id takes the place of a smaller one",
+        mutant: named("chang-roberts-smaller"),
         healed: bounds.clone(),
         bounds,
         flaw: WRONG_LEADER,
         steps: (3, None),
-        hunt: election(entry.promises, chang_roberts::Variant::Plain, passes_on),
+        hunt: election::<ChangRoberts>(
+            entry.promises,
+            chang_roberts::Variant::Plain,
+            tamper("chang-roberts-smaller"),
+        ),
     }
 }
 
@@ -285,44 +207,40 @@ fn bullies(tamper: impl Tamper<Bully> + 'static) -> Hunt {
     election(bully::ENTRY.promises, bully::Config::new(&timing()), tamper)
 }
 
-/// Waits for an answer for less than it can take.
-#[derive(Clone)]
-struct Hasty;
-
-impl Tamper<Bully> for Hasty {
-    fn start(&self, start: Start<'_, Bully>, out: &mut Effects<Bully>) -> Bully {
-        let config = bully::Config { answer: TICK, ..*start.config };
-        conclave_core::Protocol::start(Start { config: &config, ..start }, out)
-    }
-}
-
 fn hasty_bully() -> Exhibit {
     let bounds = only(&[1], Bounds::of(&bully::ENTRY, 2).within(1));
     Exhibit {
-        name: "bully-hasty",
-        entry: &bully::ENTRY,
-        mutant: "an answer is waited for D, not 2D",
-        rule: "T is at least 2D",
+        mutant: named("bully-hasty"),
         healed: bounds.clone(),
         bounds,
         flaw: WRONG_LEADER,
         steps: (3, None),
-        hunt: bullies(Hasty),
+        hunt: bullies(tamper("bully-hasty")),
     }
 }
 
 fn bully_without_a_bound() -> Exhibit {
     let healed = only(&[1], Bounds::of(&bully::ENTRY, 2).within(1));
     Exhibit {
-        name: "bully-async",
-        entry: &bully::ENTRY,
-        mutant: "messages take any time",
-        rule: "messages take at most D",
+        mutant: named("bully-async"),
         bounds: only(&[1], Bounds::of(&bully::ENTRY, 2)),
         healed,
         flaw: WRONG_LEADER,
         steps: (2, None),
         hunt: bullies(Nobody),
+    }
+}
+
+/// As one copy of the notes has it.
+fn bully_that_answers_once() -> Exhibit {
+    let bounds = Bounds::of(&bully::ENTRY, 2).within(1);
+    Exhibit {
+        mutant: named("bully-answers-once"),
+        healed: bounds.clone(),
+        bounds,
+        flaw: WRONG_LEADER,
+        steps: (7, None),
+        hunt: bullies(tamper("bully-answers-once")),
     }
 }
 
@@ -334,30 +252,18 @@ fn forgotten_vote() -> Exhibit {
     };
     let config = chubby::Config { lease: timing().lease() };
     Exhibit {
-        name: "chubby-forgets",
-        entry: &chubby::ENTRY,
-        mutant: "a vote is not persisted",
-        rule: "a server votes once per term, in all its lives",
+        mutant: named("chubby-forgets"),
         healed: bounds.clone(),
         bounds,
         flaw: TWO_IN_A_TERM,
         steps: (9, None),
-        hunt: election(chubby::ENTRY.promises, config, persists_nothing::<Chubby>()),
+        hunt: election::<Chubby>(chubby::ENTRY.promises, config, tamper("chubby-forgets")),
     }
 }
 
-/// With a promise of half a lease, whoever promised is free while its master still leads. Two
-/// renewals are lost, so that nobody promises anew.
+/// Two renewals are lost, so that nobody promises anew.
 fn promise_that_ends_too_soon() -> Exhibit {
     let config = chubby::Config { lease: timing().lease() };
-    let half = config.lease / 2;
-    let promises_less = does(move |_: &Input<Chubby>, done: &mut Vec<Effect<Chubby>>| {
-        for effect in done {
-            if let Effect::SetTimer { timer: chubby::Timer::Promise, due } = effect {
-                *due = Due::at(half);
-            }
-        }
-    });
     let bounds = Bounds {
         faults: Faults { losses: 2, ..Faults::default() },
         ends: system::Bounds { terms: Some(2), timeouts: Some(4) },
@@ -365,15 +271,12 @@ fn promise_that_ends_too_soon() -> Exhibit {
     };
     let bounds = Bounds { options: roomy(bounds.options), ..bounds };
     Exhibit {
-        name: "chubby-promise",
-        entry: &chubby::ENTRY,
-        mutant: "a promise lasts half as long as the lease",
-        rule: "a promise outlasts the lease that it gives",
+        mutant: named("chubby-promise"),
         healed: bounds.clone(),
         bounds,
         flaw: Flaw::Breach(elections::TWO_LEADERS),
         steps: (29, None),
-        hunt: election(chubby::ENTRY.promises, config, promises_less),
+        hunt: election::<Chubby>(chubby::ENTRY.promises, config, tamper("chubby-promise")),
     }
 }
 
@@ -383,61 +286,23 @@ fn roomy(options: conclave_check::Options) -> conclave_check::Options {
     conclave_check::Options { budget, ..options }
 }
 
-/// The clock of a master is so slow that its first renewal comes after the promises have run out:
-/// nothing has to be lost.
 fn lease_that_ends_too_late() -> Exhibit {
     let config = chubby::Config { lease: timing().lease() };
-    let looks_late = does(move |_: &Input<Chubby>, done: &mut Vec<Effect<Chubby>>| {
-        use chubby::Timer::{Lease, Renew};
-        for effect in done {
-            if let Effect::SetTimer { timer: Lease(_) | Renew, due } = effect {
-                *due = match *due {
-                    Due::Deadline(after) => Due::Deadline(5 * after),
-                    Due::Within { after, at_most } => {
-                        Due::Within { after: 5 * after, at_most: 5 * at_most }
-                    }
-                };
-            }
-        }
-    });
     let bounds = Bounds {
         ends: system::Bounds { terms: Some(2), timeouts: Some(2) },
         ..only(&[1, 2], Bounds::of(&chubby::ENTRY, 3).within(1))
     };
     Exhibit {
-        name: "chubby-late",
-        entry: &chubby::ENTRY,
-        mutant: "a master's clock runs five times too slowly: it looks at its lease too late",
-        rule: "a lease ends before the promises that it rests on",
+        mutant: named("chubby-late"),
         healed: bounds.clone(),
         bounds,
         flaw: Flaw::Breach(elections::TWO_LEADERS),
         steps: (37, None),
-        hunt: election(chubby::ENTRY.promises, config, looks_late),
+        hunt: election::<Chubby>(chubby::ENTRY.promises, config, tamper("chubby-late")),
     }
 }
 
 // Token rings.
-
-/// Takes a token of any epoch for one of its own: tries them all, and keeps to what it minds.
-fn minds_no_epoch(
-    process: &mut TokenRingRepaired,
-    input: Input<TokenRingRepaired>,
-    out: &mut Effects<TokenRingRepaired>,
-) {
-    use token_ring_repaired::{Epoch, Message::Ring};
-    if let Input::Message { from, message: with::Message::Protocol(Ring(_, token)) } = &input {
-        for epoch in (0..20).map(Epoch) {
-            let message = with::Message::Protocol(Ring(epoch, token.clone()));
-            let before = process.clone();
-            let effects = step(process, Input::Message { from: *from, message });
-            if !effects.is_empty() || *process != before {
-                return put(effects, out);
-            }
-        }
-    }
-    conclave_core::Protocol::on(process, input, out);
-}
 
 fn repaired(tamper: impl Tamper<TokenRingRepaired> + 'static) -> Hunt {
     let config =
@@ -451,49 +316,24 @@ fn token_without_an_epoch() -> Exhibit {
         ..Bounds::of(&token_ring_repaired::ENTRY, 2).within(1)
     };
     Exhibit {
-        name: "token-ring-epoch",
-        entry: &token_ring_repaired::ENTRY,
-        mutant: "a new token is made, and an old one is taken, too",
-        rule: "a token of an older epoch is taken by nobody",
+        mutant: named("token-ring-epoch"),
         healed: bounds.clone(),
         bounds,
         flaw: TWO_HOLDERS,
         steps: (15, None),
-        hunt: repaired(minds_no_epoch),
-    }
-}
-
-/// Passes the token on although it wants in.
-fn too_polite(process: &mut TokenRing, input: Input<TokenRing>, out: &mut Effects<TokenRing>) {
-    let before = process.clone();
-    let effects = step(process, input.clone());
-    let enters = |it: &Effect<_>| matches!(it, Effect::Notify(Notice::Entered { .. }));
-    match input {
-        Input::Message { message, .. } if effects.iter().any(enters) => {
-            let successor = step(process, Input::Command(Command::Leave));
-            for effect in successor {
-                if let Effect::Send { to, .. } = effect {
-                    out.send(to, message.clone());
-                }
-            }
-            *process = before;
-        }
-        _ => put(effects, out),
+        hunt: repaired(tamper("token-ring-epoch")),
     }
 }
 
 fn token_passed_on_by_who_wants_it() -> Exhibit {
     let bounds = live(only(&[1], Bounds::of(&token_ring::ENTRY, 2)), Fairness::ALL);
     Exhibit {
-        name: "token-ring-polite",
-        entry: &token_ring::ENTRY,
-        mutant: "who waits passes the token on",
-        rule: "who wants in keeps the token that comes by",
+        mutant: named("token-ring-polite"),
         healed: bounds.clone(),
         bounds,
         flaw: Flaw::Starved,
         steps: (1, Some(2)),
-        hunt: lock::<TokenRing>(|_| (), too_polite),
+        hunt: lock::<TokenRing>(|_| (), tamper("token-ring-polite")),
     }
 }
 
@@ -502,10 +342,7 @@ fn token_passed_on_by_who_wants_it() -> Exhibit {
 fn nobody_has_to_leave() -> Exhibit {
     let healed = live(Bounds::of(&token_ring_repaired::ENTRY, 2).within(1), Fairness::ALL);
     Exhibit {
-        name: "fairness-leaves",
-        entry: &token_ring_repaired::ENTRY,
-        mutant: "a holder stays in",
-        rule: "holders leave eventually",
+        mutant: named("fairness-leaves"),
         bounds: live(healed.clone(), Fairness { leaves: false, ..Fairness::ALL }),
         healed,
         flaw: Flaw::Starved,
@@ -517,10 +354,7 @@ fn nobody_has_to_leave() -> Exhibit {
 fn no_message_has_to_arrive() -> Exhibit {
     let healed = live(only(&[1], Bounds::of(&ricart_agrawala::PLAIN, 2)), Fairness::ALL);
     Exhibit {
-        name: "fairness-arrivals",
-        entry: &ricart_agrawala::PLAIN,
-        mutant: "a message stays on its way",
-        rule: "messages arrive eventually",
+        mutant: named("fairness-arrivals"),
         bounds: live(healed.clone(), Fairness { arrivals: false, ..Fairness::ALL }),
         healed,
         flaw: Flaw::Starved,
@@ -544,6 +378,7 @@ const GALLERY: &[fn() -> Exhibit] = &[
     smaller_id_passed_on,
     hasty_bully,
     bully_without_a_bound,
+    bully_that_answers_once,
     forgotten_vote,
     promise_that_ends_too_soon,
     lease_that_ends_too_late,
@@ -619,6 +454,18 @@ fn a_bully_without_a_bound_leads_beside_a_larger_one() {
 }
 
 #[test]
+fn a_bully_that_answers_once_is_taken_for_dead_by_the_second_who_asks() {
+    bully_that_answers_once().is_as_claimed();
+}
+
+#[test]
+fn the_gallery_shows_every_mutant_that_has_a_name() {
+    let shown: Vec<&str> = GALLERY.iter().map(|exhibit| exhibit().mutant.name).collect();
+    let named: Vec<&str> = mutants::MUTANTS.iter().map(|mutant| mutant.name).collect();
+    assert_eq!(shown, named);
+}
+
+#[test]
 fn a_vote_that_is_forgotten_is_given_twice() {
     forgotten_vote().is_as_claimed();
 }
@@ -656,7 +503,7 @@ fn where_no_message_has_to_arrive_somebody_waits_for_ever() {
 #[test]
 fn there_is_a_trace_and_a_picture_of_each_and_nothing_else() {
     let files = |name: &str| ["jsonl", "svg"].map(|ending| format!("{name}.{ending}"));
-    let expected = GALLERY.iter().flat_map(|exhibit| files(exhibit().name)).collect();
+    let expected = GALLERY.iter().flat_map(|exhibit| files(exhibit().mutant.name)).collect();
     assert_eq!(exhibit::files(), expected);
 }
 
@@ -680,6 +527,10 @@ page. *Steps* lead to what is wrong, *states* were looked at until it was found,
 all states of the algorithm itself. `async` means that messages take any time, `sync:D` that they
 take at most D ticks. `conclave trace FILE --explain` tells a trace step by step.
 
+Each has the name of its picture, and can be run and searched by it: `conclave mutants` lists them,
+`conclave mutants bully-hasty` says how it is seen, and `conclave run bully --mutant bully-hasty
+--explain` shows it.
+
 | mutant | rule that is broken | algorithm | smallest bounds | found | steps | \
 states | left alone | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -690,7 +541,7 @@ states | left alone | |
 fn a_call_that_goes_unheard_is_a_deadlock() {
     fn is_deaf(process: &mut Bully, input: Input<Bully>, out: &mut Effects<Bully>) {
         if !matches!(input, Input::Command(_)) {
-            conclave_core::Protocol::on(process, input, out);
+            process.on(input, out);
         }
     }
     let bounds = live(only(&[1], Bounds::of(&bully::ENTRY, 2).within(1)), Fairness::ALL);

@@ -321,6 +321,7 @@ impl Deed for Compare {
         let setup = Setup::<P, _> {
             vocabulary: plain.vocabulary,
             interchangeable: Vec::new(),
+            tamper: None,
             tells_renewals: false,
             passes_over_stalls: false,
             crash_loses: false,

@@ -108,6 +108,7 @@ fn algorithm() {
         check_invariants: true,
         expected_kinds: 0,
         interchangeable: Vec::new(),
+        tamper: None,
         tells_renewals: true,
         passes_over_stalls: false,
         crash_loses: false,

@@ -218,14 +218,16 @@ where
             if let Some(said) = told.and_then(|notice| P::Family::told(&notice, setup.view)) {
                 notes.told(What::Told(said));
             }
-            node.start(setup, Arrival::Founding, &mut Host::new(), &mut notes);
+            let host = &mut Host::new().tampered(setup.tamper.as_ref());
+            node.start(setup, Arrival::Founding, host, &mut notes);
             self.noted(node, notes)
         };
         (0..setup.view.len()).map(Seat::at).map(start).collect()
     }
 
     fn reaction(&self, node: PartId, cause: Cause) -> Reaction {
-        let (setup, host) = (self.setup, &mut Host::new());
+        let setup = self.setup;
+        let host = &mut Host::new().tampered(setup.tamper.as_ref());
         let mut node = self.nodes.part(node).value.clone();
         let notes = match cause {
             Cause::Asks => {

@@ -84,6 +84,7 @@ fn found(starts_anew: bool, time: TimeModel, tells_renewals: bool) -> Conclusion
         time,
         faults: Faults::default(),
         check_invariants: false,
+        tamper: None,
         tells_renewals,
         passes_over_stalls: false,
         crash_loses: false,

@@ -169,6 +169,7 @@ fn search(forgets: Forgets, n: u32, is_reduced: bool) -> Result<Finding, Refusal
         configs: &configs,
         promises: LIVENESS,
         openings: &[],
+        tamper: None,
         tells_renewals: false,
         passes_over_stalls: false,
         crash_loses: false,

@@ -101,6 +101,7 @@ fn setup<'a, P: Protocol>(
         time,
         faults: Faults { crashes: 1, ..Faults::default() },
         check_invariants: false,
+        tamper: None,
         tells_renewals: false,
         passes_over_stalls: true,
         crash_loses: false,

@@ -7,6 +7,7 @@ mod algorithms;
 mod check;
 mod interrupt;
 mod memory;
+mod mutants;
 mod progress;
 mod run;
 mod scenarios;
@@ -34,6 +35,7 @@ pub fn execute(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Algorithms(args) => algorithms::execute(args),
         Command::Run(args) => run::execute(args),
         Command::Check(args) => check::execute(args),
+        Command::Mutants(args) => mutants::execute(args),
         Command::Scenarios(args) => scenarios::execute(args),
         Command::Table(args) => table::execute(args),
         Command::Sweep(args) => sweep::execute(args),

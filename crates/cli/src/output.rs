@@ -8,10 +8,11 @@ use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, bail};
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, Width};
+use conclave_algorithms::mutants;
 use conclave_diagram::Options;
 use conclave_observe::Verdict;
 use conclave_observe::family::locks;
-use conclave_observe::trace::Trace;
+use conclave_observe::trace::{Header, Trace};
 use conclave_workbench::explain;
 use conclave_workbench::sentence::counted;
 
@@ -130,7 +131,7 @@ pub fn draw(
     }
     let title = Some(format!(
         "{}, {}, network {}, seed {}",
-        trace.header.algorithm,
+        played(&trace.header),
         counted(n as u64, "process", "processes"),
         trace.header.network,
         trace.header.seed
@@ -141,6 +142,15 @@ pub fn draw(
     }
     let options = Options { from, to, title, caption, medium: args.medium(), delays };
     write_file(path, |file| file.write_all(conclave_diagram::draw(trace, &options).as_bytes()))
+}
+
+/// What was run: the algorithm, and what is wrong with it if it was a mutant.
+pub fn played(header: &Header) -> String {
+    let mutant = header.options.iter().find(|(name, _)| name == "mutant");
+    match mutant.and_then(|(_, name)| mutants::find(name).ok()) {
+        Some(mutant) => format!("{}, but {}", header.algorithm, mutant.what),
+        None => header.algorithm.clone(),
+    }
 }
 
 /// Whether there is anything between the two ends.

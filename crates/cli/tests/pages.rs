@@ -18,8 +18,17 @@ use conclave_testkit::words::words;
 use conclave_workbench::bundled::{Bundled, SCENARIOS};
 
 /// Commands whose output is the same on every machine.
-const OF_THE_LAB: [&str; 8] =
-    ["algorithms", "run", "check", "table", "sweep", "voting-sets", "trace", "scenarios"];
+const OF_THE_LAB: [&str; 9] = [
+    "algorithms",
+    "run",
+    "check",
+    "table",
+    "sweep",
+    "voting-sets",
+    "trace",
+    "scenarios",
+    "mutants",
+];
 
 const VERDICTS: [&str; 4] = ["ok", "violated", "deadlock", "stalled"];
 

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::tamper::{Anybody, Tamper};
 use crate::{Due, Effect, Effects, Input, NoticeOf, Protocol, Seat, Start, View};
 
 /// Lets processes take steps and performs what they want done, in an [`Environment`].
@@ -28,12 +29,15 @@ use crate::{Due, Effect, Effects, Input, NoticeOf, Protocol, Seat, Start, View};
 /// which is due is taken in before any other input of its process; and that a crash loses all but
 /// what was persisted last.
 ///
-/// A host keeps nothing of a process between two steps, so one serves as many as a world has.
+/// A host keeps nothing of a process between two steps, so one serves as many as a world has. The
+/// processes may be [in somebody's hands](Self::tampered).
 #[derive(Debug)]
 pub struct Host<P: Protocol> {
     out: Effects<P>,
     /// What the process said to itself and has not taken in yet: empty between two steps.
     own: VecDeque<P::Message>,
+    /// Who tampers with the processes, if somebody does.
+    tamper: Option<Anybody<P>>,
 }
 
 /// The world around one process, while it takes a step.
@@ -80,17 +84,27 @@ pub trait Environment<P: Protocol> {
 impl<P: Protocol> Host<P> {
     /// A host that does not ask which rules fire.
     pub fn new() -> Self {
-        Self { out: Effects::new(), own: VecDeque::new() }
+        Self { out: Effects::new(), own: VecDeque::new(), tamper: None }
     }
 
     /// A host that tells its environment which rules fired.
     pub fn explained() -> Self {
-        Self { out: Effects::explained(), own: VecDeque::new() }
+        Self { out: Effects::explained(), own: VecDeque::new(), tamper: None }
+    }
+
+    /// This host, whose processes are in somebody's hands, if somebody is there: mutants of the
+    /// protocol.
+    #[must_use]
+    pub fn tampered(self, tamper: Option<&Anybody<P>>) -> Self {
+        Self { tamper: tamper.cloned(), ..self }
     }
 
     /// Makes a process, and does what it wants done at once.
     pub fn start(&mut self, start: Start<'_, P>, environment: &mut impl Environment<P>) -> P {
-        let mut process = P::start(start, &mut self.out);
+        let mut process = match &self.tamper {
+            None => P::start(start, &mut self.out),
+            Some(tamper) => tamper.start(start, &mut self.out),
+        };
         environment.stepped(&process, self.out.take_rules());
         self.perform(&mut process, environment);
         process
@@ -115,10 +129,18 @@ impl<P: Protocol> Host<P> {
         if P::READS_CLOCK
             && let Some(now) = environment.reading()
         {
-            process.on(Input::Reading(now), &mut self.out);
+            self.on(process, Input::Reading(now));
         }
-        process.on(input, &mut self.out);
+        self.on(process, input);
         environment.stepped(process, self.out.take_rules());
+    }
+
+    #[inline(always)]
+    fn on(&mut self, process: &mut P, input: Input<P>) {
+        match &self.tamper {
+            None => process.on(input, &mut self.out),
+            Some(tamper) => tamper.on(process, input, &mut self.out),
+        }
     }
 
     #[inline(never)]
@@ -170,6 +192,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::tamper::does;
     use crate::{Family, Kind, KindIndex, Message, NoWord, ProcessId};
 
     /// Applications say what a process is to do, and it does that.
@@ -464,6 +487,20 @@ mod tests {
         host.take(&mut servant, Input::Command(vec![say(2, "one")]), &mut page);
         let expected =
             ["steps starts", "steps is asked", "one to itself", "takes one", "steps hears"];
+        assert_eq!(page.lines, expected);
+    }
+
+    #[test]
+    fn who_is_in_somebodys_hands_does_what_these_do() {
+        let tells = does(|_: &Input<Servant<false>>, effects: &mut Vec<Effect<_>>| {
+            effects.push(Effect::Notify("tampered"));
+        });
+        let mut page = Page::new();
+        let mut servant = Servant::<false> { readings: Vec::new() };
+        let mut host = Host::new().tampered(Some(&Anybody::new(tells)));
+        host.take(&mut servant, Input::Command(vec![say(2, "one")]), &mut page);
+        let expected =
+            ["steps ", "one to itself", "tells tampered", "takes one", "steps ", "tells tampered"];
         assert_eq!(page.lines, expected);
     }
 

@@ -17,6 +17,7 @@ pub mod detector;
 pub mod election;
 pub mod mutex;
 pub mod process;
+pub mod tamper;
 
 mod effects;
 mod family;

@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 
 use core::time::Duration;
 
+use conclave_core::tamper::Anybody;
 use conclave_core::{
     Arrival, Due, Environment, Family, Host, Input, Message, NoticeOf, OpeningOf, Protocol, Seat,
     Start, View,
@@ -41,6 +42,8 @@ pub struct Replay<'a, P: Protocol> {
     pub configs: &'a [P::Config],
     /// By seat: what is known already as the run begins; empty if nothing is.
     pub openings: &'a [OpeningOf<P>],
+    /// Who tampered with the processes, if somebody did.
+    pub tamper: Option<Anybody<P>>,
     /// What the times of the trace mean.
     pub clocks: Clocks<'a>,
     /// Whether happened-before is judged.
@@ -189,7 +192,7 @@ where
             world: World::new(setup.view.len()),
             rates,
             settings: 0,
-            host: Host::explained(),
+            host: Host::explained().tampered(setup.tamper.as_ref()),
             records: trace.records.clone(),
             contents: BTreeMap::new(),
             steps: 0,
@@ -566,7 +569,8 @@ where
             return false;
         };
         let mut notes = self.notes(event.seat, event.at);
-        Host::new().take(&mut process, Input::Timer(timer), &mut notes);
+        let mut host = Host::new().tampered(self.setup.tamper.as_ref());
+        host.take(&mut process, Input::Timer(timer), &mut notes);
         let mut rest = (index + 1..self.trace.records.len()).filter(|&next| !self.is_fate(next));
         let is_seen =
             |deed: &StepPart<P>| matches!(deed, StepPart::Says { .. } | StepPart::Tells(_));

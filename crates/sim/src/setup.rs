@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use conclave_core::tamper::Anybody;
 use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
 use conclave_observe::trace::{Record, Standing};
 use conclave_observe::{Diagnosis, JudgeOrdering, Report, Time};
@@ -24,6 +25,8 @@ pub struct Setup<'a, P: Protocol> {
     pub faults: &'a FaultPlan,
     /// What is done from outside, in the order in which it is done.
     pub interventions: &'a [Intervention],
+    /// Who tampers with the processes, if somebody does: then they are mutants.
+    pub tamper: Option<Anybody<P>>,
     /// By seat: what is known already as the run begins; empty if nothing is.
     pub openings: &'a [OpeningOf<P>],
     /// Where all randomness comes from.
@@ -61,6 +64,7 @@ impl<'a, P: Protocol> Setup<'a, P> {
             order: ChannelOrder::Fifo,
             faults: &NO_FAULTS,
             interventions: &[],
+            tamper: None,
             openings: &[],
             seed: 1,
             limits: Limits::NONE,

@@ -143,7 +143,8 @@ where
         Self {
             intervened: 0,
             processes: Vec::with_capacity(members),
-            host: if RECORDS { Host::explained() } else { Host::new() },
+            host: if RECORDS { Host::explained() } else { Host::new() }
+                .tampered(setup.tamper.as_ref()),
             around: Surroundings::new(setup, application, wire),
         }
     }

@@ -51,8 +51,15 @@ fn again<P: Protocol<Family = Locks, Config = ()>>(
 ) -> Result<(), ReplayError> {
     let view = View::dense(1, 1);
     let ordering = JudgeOrdering::No;
-    let setup =
-        Replay::<P> { view: &view, configs: &[()], openings: &[], clocks, ordering, show: None };
+    let setup = Replay::<P> {
+        view: &view,
+        configs: &[()],
+        openings: &[],
+        tamper: None,
+        clocks,
+        ordering,
+        show: None,
+    };
     replay(&setup, &trace(deeds)).map(drop)
 }
 
@@ -223,6 +230,7 @@ fn only_a_run_with_an_end_may_end_in_the_middle_of_a_step() {
             view: &view,
             configs: &[()],
             openings: &[],
+            tamper: None,
             clocks,
             ordering,
             show: None,

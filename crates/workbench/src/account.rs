@@ -52,7 +52,8 @@ pub fn head(done: &Done) -> String {
     let n = counted(plan.clients.len() as u64, "process", "processes");
     let (name, network, seed) = (plan.entry.name, done.network(), plan.seed);
     let work = (of(done).work)(done);
-    format!("{name}, {n}, network {network}, {work}seed {seed}")
+    let mutant = plan.mutant.map(|it| format!("mutant {}, ", it.name)).unwrap_or_default();
+    format!("{name}, {mutant}{n}, network {network}, {work}seed {seed}")
 }
 
 /// That a recorded run was taken again, if this is one.
@@ -199,6 +200,9 @@ pub fn as_json(done: &Done, command: &str) -> Value {
         "trace_hash": format!("{:016x}", report.fingerprint),
         "command": command,
     });
+    if let (Some(mutant), Value::Object(fields)) = (plan.mutant, &mut fields) {
+        fields.insert("mutant".to_owned(), mutant.name.into());
+    }
     let more = (of(done).fields)(done);
     if let (Value::Object(fields), Value::Object(more)) = (&mut fields, more) {
         fields.extend(more);

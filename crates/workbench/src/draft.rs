@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{self, Entry, SeatingError};
+use conclave_algorithms::mutants::{Breaks, Mutant};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::{ProcessId, View};
 use conclave_observe::Time;
@@ -132,6 +133,11 @@ impl Draft {
 
     /// Whether it can be run, and everybody who is named takes part.
     fn check(&self, plan: &Plan, scenario: &Scenario) -> Result<(), DraftError> {
+        check_mutant(plan.mutant, plan.entry)?;
+        let is_shown = |it: &Mutant| !matches!(it.breaks, Breaks::Leaves | Breaks::Arrivals);
+        if let Some(mutant) = plan.mutant.filter(|it| !is_shown(it)) {
+            return Err(DraftError::OnlySearched { name: mutant.name, of: mutant.entry.name });
+        }
         check_voters(plan.construction, &plan.clients)?;
         self.check_callers(plan)?;
         check_steps(plan)?;
@@ -199,6 +205,21 @@ fn check_steps(plan: &Plan) -> Result<(), DraftError> {
             Err(DraftError::StrangeCaller { said_by: "`steps`", caller, ids })
         }
         None => Ok(()),
+    }
+}
+
+/// Whether that is a mutant of that algorithm.
+pub fn check_mutant(
+    mutant: Option<&'static Mutant>,
+    entry: &'static Entry,
+) -> Result<(), DraftError> {
+    match mutant {
+        Some(mutant) if mutant.entry.name != entry.name => Err(DraftError::MutantOfAnother {
+            name: mutant.name,
+            of: mutant.entry.name,
+            entry: entry.name,
+        }),
+        _ => Ok(()),
     }
 }
 

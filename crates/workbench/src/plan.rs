@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Timing, Visitor};
+use conclave_algorithms::mutants::Mutant;
 use conclave_algorithms::quorum::{Construction, OwnSets};
 use conclave_core::clock::Timestamp;
 use conclave_core::mutex::ORDERING;
@@ -25,6 +26,8 @@ use crate::show::show;
 pub struct Plan {
     /// The algorithm, as the catalogue has it.
     pub entry: &'static Entry,
+    /// Which mutant of it, if it is one.
+    pub mutant: Option<&'static Mutant>,
     /// Who asks for the lock; a coordinator is added where one is needed.
     pub clients: View,
     /// How voting sets are made, where they are needed.
@@ -103,6 +106,7 @@ impl Plan {
     pub fn new(entry: &'static Entry, clients: View) -> Self {
         let mut plan = Self {
             entry,
+            mutant: None,
             construction: Construction::Grid,
             own_sets: None,
             network: Network::Unit,
@@ -224,6 +228,7 @@ impl Plan {
             order: self.order,
             faults: &self.faults,
             interventions: &self.interventions,
+            tamper: self.mutant.and_then(Mutant::tamper),
             openings,
             seed: self.seed,
             limits: self.limits,
@@ -232,7 +237,10 @@ impl Plan {
             promises: self.entry.promises,
             recording: self.recording,
             show: self.states.then_some(show::<P>),
-            check_invariants: self.check_invariants && self.is_within_model(),
+            // What a mutant does to others must give it away.
+            check_invariants: self.check_invariants
+                && self.is_within_model()
+                && self.mutant.is_none(),
         }
     }
 
@@ -356,6 +364,7 @@ impl<F: Playable> Visitor<F> for Again<'_> {
             view: self.view,
             configs: &configs,
             openings: &F::openings(self.plan, self.view),
+            tamper: self.plan.mutant.and_then(Mutant::tamper),
             clocks,
             ordering: self.plan.ordering,
             show: Some(show::<P>),

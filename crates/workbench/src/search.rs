@@ -11,6 +11,7 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 
 use conclave_algorithms::catalogue::{self, Entry, Listed, Seating, SeatingError, Timing, Visitor};
+use conclave_algorithms::mutants::Mutant;
 use conclave_algorithms::quorum::{Construction, OwnSets};
 use conclave_check::system::{
     Asymmetry, Bounds, Channels, Faults, INTERCHANGEABLE_MAX, Setup, TimeModel, Users,
@@ -36,6 +37,8 @@ pub const TICK: Duration = Duration::from_millis(1);
 pub struct SearchPlan {
     /// The algorithm, as the catalogue has it.
     pub entry: &'static Entry,
+    /// Which mutant of it, if it is one.
+    pub mutant: Option<&'static Mutant>,
     /// Who asks, in ring order.
     pub clients: View,
     /// How voting sets are made.
@@ -136,6 +139,7 @@ impl SearchPlan {
         };
         let mut plan = Self {
             entry,
+            mutant: None,
             clients,
             construction: Construction::Grid,
             own_sets: None,
@@ -271,6 +275,7 @@ impl SearchPlan {
         plan.construction = self.construction;
         plan.own_sets.clone_from(&self.own_sets);
         plan.timing = self.timing;
+        plan.mutant = self.mutant;
         if let TimeModel::Sync { bound, .. } = self.time {
             plan.network = Network::Sync { bound: Time::of(u32::from(bound) * TICK) };
         }
@@ -386,12 +391,14 @@ impl<F: Playable, V: OfSetup> Visitor<F> for Visit<'_, V> {
             configs: &configs,
             vocabulary: F::VOCABULARY,
             promises: plan.entry.promises,
+            tamper: plan.mutant.and_then(Mutant::tamper),
             openings: &[],
             client,
             channels: plan.channels,
             time: plan.time,
             faults: plan.faults,
-            check_invariants: plan.is_within_model(),
+            // What a mutant does to others must give it away.
+            check_invariants: plan.is_within_model() && plan.mutant.is_none(),
             expected_kinds: plan.expected_kinds(),
             bounds: plan.bounds,
             interchangeable,

@@ -495,7 +495,8 @@ where
 {
     let (view, openings) = (view(), &[]);
     let ordering = JudgeOrdering::No;
-    let setup = Replay::<P> { view: &view, configs, openings, clocks, ordering, show: None };
+    let setup =
+        Replay::<P> { view: &view, configs, openings, tamper: None, clocks, ordering, show: None };
     replay(&setup, trace).unwrap()
 }
 
@@ -515,6 +516,7 @@ where
         time: TimeModel::Async,
         faults: Faults::default(),
         check_invariants: true,
+        tamper: None,
         tells_renewals: true,
         crash_loses: false,
         passes_over_stalls: false,

@@ -16,6 +16,7 @@ const UNUSUAL: &[(&str, &str, &[&str])] = &[
     ("lamport", "ids", &["3", "1", "4"]),
     ("maekawa", "voting-sets", &["majority"]),
     ("lamport", "network", &["uniform:1ms..9ms"]),
+    ("bully", "mutant", &["bully-hasty"]),
     ("lamport", "no-fifo", &[""]),
     ("lamport", "workload", &["think:3ms"]),
     ("lamport", "entries", &["77"]),

@@ -493,6 +493,11 @@ impl Symmetry<Chubby> for Alike {
 
 /// Of all servers.
 impl Chubby {
+    /// How long a master leads without hearing from a majority again.
+    pub(crate) fn lease(&self) -> Duration {
+        self.config.lease
+    }
+
     fn is_majority(&self, set: &SeatSet) -> bool {
         2 * set.len() > self.view.len()
     }

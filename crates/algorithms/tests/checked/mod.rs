@@ -87,6 +87,7 @@ impl Bounds {
     {
         let setup = Setup::<P, _> {
             interchangeable: Vec::new(),
+            tamper: None,
             tells_renewals: self.options.liveness,
             passes_over_stalls: false,
             crash_loses: false,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use conclave_algorithms::catalogue::{Entry, Promises};
+use conclave_algorithms::catalogue::Promises;
+use conclave_algorithms::mutants::Mutant;
 use conclave_check::system::{Channels, Flaw, Premise, TimeModel};
 use conclave_check::{Counterexample, Fairness, Finding};
 use conclave_core::election::Election;
@@ -20,13 +21,8 @@ use crate::checked::{self, Bounds, LOCK, Used};
 
 /// A mutant, and what is claimed of it.
 pub struct Exhibit {
-    /// What its files are called.
-    pub name: &'static str,
-    pub entry: &'static Entry,
-    /// What it does, or does not.
-    pub mutant: &'static str,
-    /// What is broken by that.
-    pub rule: &'static str,
+    /// By its name its files are called.
+    pub mutant: &'static Mutant,
     /// The smallest at which it is found.
     pub bounds: Bounds,
     /// At which the process that is left alone has no flaw: the same, unless it is them that break
@@ -86,23 +82,23 @@ impl Exhibit {
     pub fn is_as_claimed(&self) {
         let finding = self.find();
         let counterexample = finding.counterexample.as_ref().unwrap_or_else(|| {
-            panic!("{}: not found in {:?}", self.name, finding.progress);
+            panic!("{}: not found in {:?}", self.mutant.name, finding.progress);
         });
         assert_eq!((counterexample.flaw, counterexample.steps), (self.flaw, self.steps));
         let trace = self.trace(counterexample);
         self.judge(&trace, counterexample);
         let text = json::write(&trace);
-        kept(&format!("{}.jsonl", self.name), &text);
+        kept(&format!("{}.jsonl", self.mutant.name), &text);
         let drawn = draw(&counterexample.told.timed(trace.clone()), &self.drawing());
-        kept(&format!("{}.svg", self.name), &drawn);
+        kept(&format!("{}.svg", self.mutant.name), &drawn);
         assert_eq!(json::read(&text).map(|trace| json::write(&trace)), Ok(text));
         for smaller in self.smaller() {
             let found = (self.hunt)(&smaller, In::Tampering);
-            assert_eq!(checked::flaw(&found), None, "{}: also at {smaller:?}", self.name);
+            assert_eq!(checked::flaw(&found), None, "{}: also at {smaller:?}", self.mutant.name);
         }
         let left_alone = self.leave_alone();
-        assert_eq!(checked::flaw(&left_alone), None, "{}: {left_alone:?}", self.name);
-        assert!(left_alone.seen(Premise::Served) > 0, "{}: {left_alone:?}", self.name);
+        assert_eq!(checked::flaw(&left_alone), None, "{}: {left_alone:?}", self.mutant.name);
+        assert!(left_alone.seen(Premise::Served) > 0, "{}: {left_alone:?}", self.mutant.name);
     }
 
     pub fn find(&self) -> Finding {
@@ -115,19 +111,19 @@ impl Exhibit {
 
     /// One less of each bound. How long messages take matters only to those who need a bound.
     pub fn smaller(&self) -> Vec<Bounds> {
-        smaller(&self.bounds, self.entry.needs.synchrony)
+        smaller(&self.bounds, self.mutant.entry.needs.synchrony)
     }
 
     /// What happened, as every runner writes it.
     fn trace(&self, counterexample: &Counterexample) -> Trace {
         let header = Header {
-            algorithm: self.entry.name.into(),
+            algorithm: self.mutant.entry.name.into(),
             seed: 0,
             network: time(self.bounds.time),
             members: self.bounds.view.members().to_vec(),
-            kinds: self.entry.kinds.iter().copied().map(Into::into).collect(),
+            kinds: self.mutant.entry.kinds.iter().copied().map(Into::into).collect(),
             vocabulary: self.vocabulary(),
-            promises: self.entry.promises,
+            promises: self.mutant.entry.promises,
             options: Vec::new(),
             repeats_from: counterexample.told.repeats_from,
             is_stuck: false,
@@ -146,16 +142,16 @@ impl Exhibit {
             Flaw::Starved => (trace.endless().expect("it has no end"), Verdict::Starved),
             _ => (Ending::Stopped, Verdict::Violated),
         };
-        assert_eq!(judge.finish(ending).verdict, expected, "{}", self.name);
+        assert_eq!(judge.finish(ending).verdict, expected, "{}", self.mutant.name);
         if self.flaw == Flaw::Starved {
-            assert!(waiting > 0, "{}: somebody waits at the end", self.name);
+            assert!(waiting > 0, "{}: somebody waits at the end", self.mutant.name);
             closes(trace, counterexample);
         }
     }
 
     fn drawing(&self) -> Options {
-        let caption = format!("{}: {}", self.mutant, words(self.flaw));
-        let title = format!("{}, but {}", self.entry.name, self.mutant);
+        let caption = format!("{}: {}", self.mutant.what, words(self.flaw));
+        let title = format!("{}, but {}", self.mutant.entry.name, self.mutant.what);
         let caption = vec![caption, self.bounds_in_words()];
         Options { title: Some(title), caption, ..Options::default() }
     }
@@ -169,13 +165,13 @@ impl Exhibit {
             (stem, Some(0)) => format!("{stem}, and then nothing for ever"),
             (stem, Some(turn)) => format!("{stem}, and then {turn} for ever"),
         };
-        let (name, algorithm) = (self.name, self.entry.name);
+        let (name, algorithm) = (self.mutant.name, self.mutant.entry.name);
         let (states, alone) = (found.progress.distinct, left_alone.progress.distinct);
         format!(
             "| {} | {} | [`{algorithm}`](algorithms/{}.md) | {} | {} | {steps} | {states} | \
              {alone} | [picture](gallery/{name}.svg), [trace](gallery/{name}.jsonl) |\n",
-            self.mutant,
-            self.rule,
+            self.mutant.what,
+            self.mutant.rule,
             page(algorithm),
             self.bounds_in_words(),
             words(counterexample.flaw),
@@ -184,13 +180,13 @@ impl Exhibit {
 
     fn vocabulary(&self) -> &'static Vocabulary {
         let all = family::ALL.iter().copied();
-        all.into_iter().find(|it| it.family == self.entry.family).expect("it is one of them")
+        all.into_iter().find(|it| it.family == self.mutant.entry.family).expect("it is one of them")
     }
 
     pub fn bounds_in_words(&self) -> String {
         let Bounds { view, clients, asks, channels, time: model, faults, ends, options, .. } =
             &self.bounds;
-        let verb = if self.entry.is_of::<Locks>() { "ask" } else { "call" };
+        let verb = if self.mutant.entry.is_of::<Locks>() { "ask" } else { "call" };
         let clients: Vec<String> = clients.iter().map(|&seat| view.at(seat).to_string()).collect();
         let who = match clients.len() == view.len() {
             true => "all".to_owned(),

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use conclave_core::tamper::Anybody;
 use conclave_core::{OpeningOf, Promises, Protocol, Seat, View};
 use conclave_observe::Vocabulary;
 
@@ -17,6 +18,8 @@ pub struct Setup<'a, P: Protocol, C> {
     pub vocabulary: &'static Vocabulary,
     /// What they promise.
     pub promises: Promises,
+    /// Who tampers with the processes, if somebody does: then they are mutants.
+    pub tamper: Option<Anybody<P>>,
     /// By seat: what is known already as it begins; empty if nothing is.
     pub openings: &'a [OpeningOf<P>],
     /// What their applications ask for.

@@ -196,7 +196,8 @@ where
         let members = setup.view.len();
         let none = || (0..members).map(|_| Vec::new()).collect();
         let channels = (0..members).map(|_| none()).collect();
-        let (nodes, host) = (Vec::new(), Host::explained());
+        let host = Host::explained().tampered(setup.tamper.as_ref());
+        let nodes = Vec::new();
         let returns = setup.faults.returns;
         let mut tracer = Self { system, nodes, channels, returns, host, page };
         for seat in (0..setup.view.len()).map(Seat::at) {

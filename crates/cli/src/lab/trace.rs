@@ -23,7 +23,7 @@ pub fn execute(args: &TraceArgs) -> anyhow::Result<ExitCode> {
             writeln!(out)?;
         }
         let style = output::style(report.verdict);
-        let (name, seed) = (&trace.header.algorithm, trace.header.seed);
+        let (name, seed) = (output::played(&trace.header), trace.header.seed);
         let processes = counted(members as u64, "process", "processes");
         writeln!(out, "{name}, {processes}, network {}, seed {seed}", trace.header.network)?;
         writeln!(out, "  {style}{}{style:#}: {reason}", report.verdict)?;

@@ -28,6 +28,9 @@ pub enum Command {
     /// Simulate one algorithm, judge the run and measure it
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// List the mutants: algorithms with one rule broken, which must be caught
+    #[command(after_help = MUTANTS_EXAMPLES)]
+    Mutants(MutantsArgs),
     /// List the scenarios that come with the program, or print one
     #[command(after_help = SCENARIOS_EXAMPLES)]
     Scenarios(ScenariosArgs),
@@ -66,6 +69,12 @@ const RUN_EXAMPLES: &str = "Examples:
 
 Times are written 40ms, 1.5ms, 300us, 2s; a bare number is milliseconds. In the unit network every
 message takes one delay, which is shown as 1 and written as 1ms.";
+
+const MUTANTS_EXAMPLES: &str = "Examples:
+  conclave mutants
+  conclave mutants bully-hasty                           which rule it breaks, and how to see it
+  conclave run bully --mutant bully-hasty --explain
+  conclave check maekawa --mutant maekawa-second-fail -n 4 --askers 2,3,4 --svg deadlock.svg";
 
 const SCENARIOS_EXAMPLES: &str = "Examples:
   conclave scenarios
@@ -189,6 +198,16 @@ impl DrawingArgs {
             (false, false) => Medium::Page,
         }
     }
+}
+
+/// `conclave mutants`
+#[derive(Debug, Args)]
+pub struct MutantsArgs {
+    /// Say more of this one
+    pub name: Option<String>,
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `conclave scenarios`

@@ -113,6 +113,27 @@ pub enum DraftError {
         /// The name of the algorithm.
         name: &'static str,
     },
+    /// A mutant of another algorithm.
+    #[error("{name} is a mutant of {of}, not of {entry}; `conclave mutants` lists all of them")]
+    MutantOfAnother {
+        /// The mutant.
+        name: &'static str,
+        /// Of which it is one.
+        of: &'static str,
+        /// What was to be run.
+        entry: &'static str,
+    },
+    /// What need not happen for ever cannot be seen in a run that ends.
+    #[error(
+        "{name} is about what need not happen for ever, and a run has an end; search it: conclave \
+         check {of} --mutant {name}"
+    )]
+    OnlySearched {
+        /// The mutant.
+        name: &'static str,
+        /// Of which it is one.
+        of: &'static str,
+    },
     /// A scenario says in two ways who asks.
     #[error("`{word}` says already who asks when; leave `{setting}` out")]
     AsksTwice {

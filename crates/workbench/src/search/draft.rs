@@ -4,12 +4,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{Entry, SeatingError, Setting as Timer};
+use conclave_algorithms::mutants::{self, Breaks, Mutant};
 use conclave_check::STATES_MAX;
 use conclave_check::system::{Bounds, Channels, Faults, TimeModel};
 use conclave_core::{DuplicateId, ProcessId, View};
 
 use super::SearchPlan;
-use crate::draft::{DraftError, check_voters};
+use crate::draft::{DraftError, check_mutant, check_voters};
 use crate::family;
 use crate::setting::{self, Group, NamesSettings, SettingError, Unfit};
 
@@ -129,7 +130,7 @@ impl NamesSettings for SearchDraftError {
 impl SearchDraft {
     /// Whether a search takes that setting of runs: what its processes are told.
     pub fn takes(setting: &setting::Setting) -> bool {
-        setting.name == "voting-sets" || setting.group == Some(Group::Timers)
+        ["voting-sets", "mutant"].contains(&setting.name) || setting.group == Some(Group::Timers)
     }
 
     /// What is to be searched of that algorithm.
@@ -137,14 +138,28 @@ impl SearchDraft {
         let clients = self.clients.clone().unwrap_or_else(|| View::dense(1, 3));
         let mut plan = SearchPlan::new(entry, clients);
         self.ask(&mut plan)?;
-        plan.set_time(self.time.unwrap_or(plan.time));
+        plan.mutant = self.mutant(entry)?;
+        let is_broken = |what| plan.mutant.is_some_and(|mutant| mutant.breaks == what);
+        let is_unordered = self.is_unordered || is_broken(Breaks::Order);
+        let usual = if is_broken(Breaks::Bound) { TimeModel::Async } else { plan.time };
+        plan.set_time(self.time.unwrap_or(usual));
         self.tell(&mut plan)?;
-        if self.is_unordered {
+        if is_unordered {
             plan.channels = Channels::Unordered;
         }
         self.go_wrong(&mut plan)?;
         self.bound(&mut plan)?;
         Ok(plan)
+    }
+
+    /// The mutant that is searched, if one is.
+    fn mutant(&self, entry: &'static Entry) -> Result<Option<&'static Mutant>, SearchDraftError> {
+        let Some((_, name)) = self.said.iter().find(|(setting, _)| *setting == "mutant") else {
+            return Ok(None);
+        };
+        let mutant = Some(mutants::find(name).map_err(SettingError::from)?);
+        check_mutant(mutant, entry)?;
+        Ok(mutant)
     }
 
     /// Who asks how often.
@@ -209,7 +224,12 @@ impl SearchDraft {
         plan.options.liveness = !self.is_safety;
         let states = check_states(self.max_states)?;
         plan.options.budget.states = states.unwrap_or(plan.options.budget.states);
-        for &unfair in &self.unfair {
+        let broken = match plan.mutant.map(|mutant| mutant.breaks) {
+            Some(Breaks::Leaves) => Some(Unfair::Leaves),
+            Some(Breaks::Arrivals) => Some(Unfair::Arrivals),
+            _ => None,
+        };
+        for &unfair in self.unfair.iter().chain(&broken) {
             check_unfair(unfair, plan)?;
             let fairness = &mut plan.options.fairness;
             *match unfair {

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::num::ParseIntError;
 
+use conclave_algorithms::mutants::NoSuchMutant;
 use conclave_algorithms::quorum::UnknownConstruction;
 use conclave_core::DuplicateId;
 
@@ -39,6 +40,9 @@ pub enum SettingError {
     /// A text that is no fault of the kind that is asked for.
     #[error(transparent)]
     Fault(#[from] ParseFaultError),
+    /// A name that no mutant has.
+    #[error(transparent)]
+    Mutant(#[from] NoSuchMutant),
     /// A text that is no intervention.
     #[error(transparent)]
     Intervention(#[from] ParseInterventionError),

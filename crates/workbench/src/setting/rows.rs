@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::Setting as Timer;
+use conclave_algorithms::mutants::{self, Breaks, Mutant};
 use conclave_algorithms::quorum::Construction;
 use conclave_core::clock::Timestamp;
 use conclave_core::election::Elections;
@@ -29,6 +30,9 @@ use crate::plan::{EVENTS_MAX, Plan};
 type Switch = access::Switch<Plan>;
 type One<T> = access::One<Plan, T>;
 type Many<T> = access::Many<Plan, T>;
+
+/// How many events a run of a mutant may take unless it is said otherwise.
+const MUTANT_EVENTS_MAX: u64 = 1_000_000;
 
 /// A row with what most rows have in common.
 const ROW: Setting = Setting {
@@ -196,6 +200,31 @@ pub static SETTINGS: &[Setting] = &[
             get: |plan| Some(plan.network),
             set: |plan, network| plan.network = network,
             usual: |_| Some(Network::Unit),
+        },
+        ..ROW
+    },
+    Setting {
+        name: "mutant",
+        meaning: "Run a mutant of it: one rule is broken, as `conclave mutants` lists them",
+        shape: Shape::One("NAME"),
+        is_recorded: true,
+        access: &One {
+            parse: |name| Ok(mutants::find(name)?),
+            show: |mutant: &&Mutant| mutant.name.to_string(),
+            get: |plan| plan.mutant,
+            set: |plan, mutant| {
+                plan.mutant = Some(mutant);
+                // A mutant may serve nobody and go on for ever, where no fault wears patience out.
+                plan.limits.events = plan.limits.events.min(MUTANT_EVENTS_MAX);
+                match mutant.breaks {
+                    Breaks::Order => plan.order = ChannelOrder::Any,
+                    Breaks::Bound if plan.network == Network::Unit => {
+                        plan.network = Network::Exponential { mean: Time::DELAY };
+                    }
+                    _ => {}
+                }
+            },
+            usual: |_| None,
         },
         ..ROW
     },
