@@ -7,6 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use conclave_algorithms::catalogue::{Entry, SERVER, SeatingError};
+use conclave_algorithms::mutants::{self, Breaks, Mutant};
 use conclave_core::mutex::ORDERING;
 use conclave_core::{ProcessId, Seat};
 use conclave_observe::family::elections::Seen;
@@ -77,6 +78,14 @@ pub fn plan_of_trace(trace: &Trace) -> Result<Plan, RecordedError> {
     Ok(plan)
 }
 
+/// Whether that names a mutant by which nothing is done to the processes: it is about what need not
+/// happen for ever.
+fn is_unseen((name, value): &(String, String)) -> bool {
+    let is_about_ever =
+        |it: &'static Mutant| matches!(it.breaks, Breaks::Leaves | Breaks::Arrivals);
+    name == "mutant" && mutants::find(value).is_ok_and(is_about_ever)
+}
+
 /// What the first line says of the processes.
 fn draft_of(header: &Header) -> Result<Draft, RecordedError> {
     let mut draft = Draft::named(&header.algorithm).map_err(RecordedError::Algorithm)?;
@@ -91,7 +100,7 @@ fn draft_of(header: &Header) -> Result<Draft, RecordedError> {
     for (name, value) in members.chain(network) {
         draft.say(name, &value).map_err(RecordedError::Draft)?;
     }
-    for (name, value) in &header.options {
+    for (name, value) in header.options.iter().filter(|option| !is_unseen(option)) {
         let setting = setting::find(name).filter(|setting| setting.is_recorded);
         let setting = setting.ok_or_else(|| RecordedError::NotTold(name.clone()))?;
         draft.say(name, value).map_err(|error| match error {
