@@ -1,8 +1,8 @@
 //! A protocol with one rule deleted or changed, without a change to the protocol: a mutant.
 //!
 //! The rules of the protocol itself stay as they are. Somebody sits between it and its runner, and
-//! changes what it hears, says or remembers. A [`Host`](crate::Host) can be given such a one, so that
-//! any runner runs mutants with the types of the protocol itself.
+//! changes what it hears, says or remembers. A [`Host`](crate::Host) can be given such a one, so
+//! that any runner runs mutants with the types of the protocol itself.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -2,11 +2,13 @@
 
 /// The words of a line, as a shell takes them: what is between quotes is one.
 pub fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for letter in line.chars() {
         match letter {
-            '\'' => is_quoted = !is_quoted,
-            letter if letter.is_whitespace() && !is_quoted => {
+            '\'' | '"' if quote.is_none_or(|it| it == letter) => {
+                quote = if quote.is_none() { Some(letter) } else { None };
+            }
+            letter if letter.is_whitespace() && quote.is_none() => {
                 words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
             }
             letter => word.push(letter),

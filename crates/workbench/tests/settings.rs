@@ -114,8 +114,8 @@ fn every_time_that_members_agree_on_has_one_row() {
 fn sayings(entry: &'static Entry) -> Vec<(&'static str, &'static [&'static str])> {
     let fits = |name: &str| setting(name).group.is_some() && setting(name).check_fit(entry).is_ok();
     let all = UNUSUAL.iter().filter(|(_, name, _)| fits(name) && *name != "ids");
-    // Messages and events have names that only their own algorithm knows; these are written last. So
-    // have mutants.
+    // Messages and events have names that only their own algorithm knows; these are written last.
+    // So have mutants.
     let known = |algorithm: &str, values: &'static [&'static str]| match algorithm == entry.name {
         true => values,
         false => &values[..values.iter().take_while(|value| !value.contains(' ')).count()],

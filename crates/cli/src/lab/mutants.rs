@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use conclave_algorithms::mutants::{self, Breaks, MUTANTS, Mutant};
 use serde_json::{Value, json};
 
+use crate::lab::spelling::option;
 use crate::lab::words::MutantsArgs;
 use crate::output;
 
@@ -31,13 +32,22 @@ fn print(out: &mut impl Write) -> std::io::Result<()> {
 
 fn print_one(mutant: &Mutant, out: &mut impl Write) -> std::io::Result<()> {
     let bold = anstyle::Style::new().bold();
-    let Mutant { name, entry, what, rule, caught, .. } = mutant;
+    let Mutant { name, entry, what, rule, .. } = mutant;
     writeln!(out, "{bold}{name}{bold:#}  {what}")?;
     writeln!(out, "    breaks  {rule}")?;
     if is_run(mutant) {
         writeln!(out, "    run     conclave run {} --mutant {name}", entry.name)?;
     }
-    writeln!(out, "    search  conclave check {} --mutant {name} {caught}", entry.name)
+    writeln!(out, "    search  {}", search(mutant))
+}
+
+/// The command that catches it.
+fn search(Mutant { name, entry, caught, .. }: &Mutant) -> String {
+    let mut words = format!("conclave check {} --mutant {name}", entry.name);
+    for (setting, value) in *caught {
+        words = format!("{words} {} {value}", option(setting)).trim_end().to_owned();
+    }
+    words
 }
 
 /// Whether it can be seen in a run: what need not happen for ever is only searched.
@@ -51,7 +61,7 @@ fn as_json(mutant: &Mutant) -> Value {
         "algorithm": mutant.entry.name,
         "what": mutant.what,
         "rule": mutant.rule,
-        "caught": mutant.caught,
+        "search": search(mutant),
         "slip": mutant.is_slip,
         "runs": is_run(mutant),
     })

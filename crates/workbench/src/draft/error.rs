@@ -126,7 +126,7 @@ pub enum DraftError {
     /// What need not happen for ever cannot be seen in a run that ends.
     #[error(
         "{name} is about what need not happen for ever, and a run has an end; search it: conclave \
-         check {of} --mutant {name}"
+         check {of} `mutant` {name}"
     )]
     OnlySearched {
         /// The mutant.
@@ -182,6 +182,7 @@ impl NamesSettings for DraftError {
         match self {
             Self::Unfit(unfit) => unfit.settings(),
             Self::Setting { name, .. } => Vec::from([*name]),
+            Self::OnlySearched { .. } => Vec::from(["mutant"]),
             Self::SaidTwice { name } => Vec::from(["n", "ids", *name]),
             Self::StrangeCaller { .. } | Self::CallerNotBack { .. } | Self::DeadCaller { .. } => {
                 Vec::from(["initiators", "steps"])
