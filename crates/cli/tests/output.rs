@@ -71,6 +71,25 @@ fn run_tells_which_faults_fired() {
 }
 
 #[test]
+fn every_key_that_programs_get_stands_on_the_page_of_results() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab/results.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for words in [
+        "run ricart-agrawala -n 3 --json",
+        "run bully -n 3 --json",
+        "run heartbeat -n 3 --json",
+        "check maekawa-plain --json",
+        "table -n 4 --json",
+    ] {
+        let told = parsed(words);
+        let object = told.get(0).unwrap_or(&told).as_object().unwrap();
+        let unknown: Vec<_> =
+            object.keys().filter(|it| !page.contains(&format!("`{it}`"))).collect();
+        assert!(unknown.is_empty(), "{words}: {unknown:?}");
+    }
+}
+
+#[test]
 fn exit_codes_are_those_of_the_verdicts() {
     for (words, code) in [
         ("run lamport -n 3", 0),

@@ -20,6 +20,7 @@ fn observers_follow_leaders_that_resign_die_and_are_replaced() {
     let seen = next();
     assert_eq!((&seen["event"], &seen["value"]), (&"elected".into(), &"db1:5432".into()));
     assert_eq!(seen["fence"], "1", "as text: JSON's numbers lose digits");
+    assert_eq!(undocumented(&seen), Vec::<String>::new());
 
     let two = world.start(&["elect", "primary", "--value", "db2", "-c", "echo > in.two; sleep 60"]);
     std::fs::write(world.file("stop"), "\n").unwrap();

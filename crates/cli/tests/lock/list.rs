@@ -36,6 +36,7 @@ fn holders_and_waiters_are_listed_with_fence_and_label() {
     assert_eq!(lock["holders"][0]["fence"], held.fence().to_string());
     assert_eq!(lock["holders"][0]["pid"], std::process::id());
     assert_eq!(lock["waiters"][0]["label"], "backup");
+    assert_eq!(undocumented(&json), Vec::<String>::new());
 }
 
 #[test]

@@ -25,6 +25,21 @@ use tempfile::TempDir;
 /// Long enough for anything that is going to happen.
 const LONG: Duration = Duration::from_secs(120);
 
+/// The keys of what programs are told that the page about locks does not have.
+fn undocumented(told: &serde_json::Value) -> Vec<String> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/locks/README.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (mut unknown, mut rest) = (Vec::new(), vec![told]);
+    while let Some(value) = rest.pop() {
+        let fields = value.as_object().into_iter().flatten();
+        unknown.extend(fields.clone().map(|(key, _)| key.clone()));
+        rest.extend(fields.map(|(_, value)| value));
+        rest.extend(value.as_array().into_iter().flatten());
+    }
+    unknown.retain(|key| !page.contains(&format!("`{key}`")));
+    unknown
+}
+
 /// A directory for locks, and the files of a test.
 struct World {
     directory: TempDir,
