@@ -15,6 +15,8 @@ use crate::{Application, Desk};
 pub struct ProcessApplication {
     /// All steps that there are to be.
     steps: Vec<(Time, Seat, Command)>,
+    /// Who is down.
+    down: Vec<Seat>,
 }
 
 /// `1>2@3ms`: 1 sends to 2; `1@3ms`: 1 does something alone.
@@ -53,7 +55,7 @@ impl ProcessApplication {
             let command = it.to.map_or(Command::Work, Command::Send);
             Some((it.at, view.seat(it.process)?, command))
         };
-        Self { steps: steps.iter().filter_map(step).collect() }
+        Self { steps: steps.iter().filter_map(step).collect(), down: Vec::new() }
     }
 
     /// Steps at random times, to random others.
@@ -73,7 +75,7 @@ impl ProcessApplication {
                 }
             }
         }
-        Self { steps }
+        Self { steps, down: Vec::new() }
     }
 }
 
@@ -91,17 +93,20 @@ fn draw(view: &View, seat: Seat, has_work: bool, stream: &mut Stream) -> Command
 
 impl Application<Processes> for ProcessApplication {
     fn begin(&mut self, desk: &mut Desk<Command>) {
-        for &(at, seat, command) in &self.steps {
+        for &(at, seat, command) in self.steps.iter().filter(|it| !self.down.contains(&it.1)) {
             desk.order(seat, command, at - desk.now());
         }
     }
 
     fn on_notice(&mut self, _: Seat, _: &Notice, _: &mut Desk<Command>) {}
 
-    fn on_crash(&mut self, _: Seat) {}
+    fn on_crash(&mut self, seat: Seat) {
+        self.down.push(seat);
+    }
 
     /// What was ordered died with it; what is still to come is ordered again.
     fn on_return(&mut self, seat: Seat, desk: &mut Desk<Command>) {
+        self.down.retain(|&it| it != seat);
         let now = desk.now();
         for &(at, _, command) in self.steps.iter().filter(|it| it.1 == seat && it.0 >= now) {
             desk.order(seat, command, at - now);
