@@ -510,7 +510,8 @@ const LINES: [(&Entry, zookeeper::Watch); 2] = [
 /// A store, and candidates in its line.
 fn line(watch: zookeeper::Watch) -> impl Fn(&View) -> Vec<zookeeper::Config> {
     move |view| {
-        let seating = Seating { view, construction: Construction::Grid, timing: TIMING };
+        let seating =
+            Seating { view, construction: Construction::Grid, own_sets: None, timing: TIMING };
         let session = TIMING.session();
         let config = |part| zookeeper::Config { part, session, watch };
         let (store, candidate) = (zookeeper::Part::Store, zookeeper::Part::Candidate(SERVER));
@@ -812,7 +813,8 @@ impl<F: Family> Visitor<F> for ReadsClock {
 fn whatever_no_search_can_take_has_a_mutant_here() {
     let reads_clock = |entry: &&Entry| {
         let view = &entry.view_of(&View::dense(1, 1)).unwrap();
-        let seating = Seating { view, construction: Construction::Grid, timing: TIMING };
+        let seating =
+            Seating { view, construction: Construction::Grid, own_sets: None, timing: TIMING };
         catalogue::visit(entry, &seating, ReadsClock).unwrap()
     };
     let all: BTreeSet<_> = catalogue::all().filter(reads_clock).map(|entry| entry.name).collect();

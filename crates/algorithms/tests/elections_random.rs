@@ -47,7 +47,7 @@ fn seeds(few: u64) -> u64 {
 }
 
 fn seating(view: &View) -> Seating<'_> {
-    Seating { view, construction: Construction::Grid, timing: TIMING }
+    Seating { view, construction: Construction::Grid, own_sets: None, timing: TIMING }
 }
 
 fn all_seeds(name: &str, few: u64) -> Tally {

@@ -104,7 +104,8 @@ impl Case {
         // Of which a third and a fourth are whole ticks.
         let session = Some(12 * bound);
         let timing = Timing { beat, session, ..Timing::of(bound) };
-        let seating = Seating { view: &view, construction: Construction::Grid, timing };
+        let seating =
+            Seating { view: &view, construction: Construction::Grid, own_sets: None, timing };
         let visit = Visit { case: self, view: view.clone(), deed };
         catalogue::visit(entry, &seating, visit).unwrap()
     }

@@ -187,7 +187,7 @@ fn enters(view: &View, requests: u8) -> Enters {
 }
 
 fn seating(view: &View) -> Seating<'_> {
-    Seating { view, construction: Construction::Majority, timing: Timing::of(TICK) }
+    Seating { view, construction: Construction::Majority, own_sets: None, timing: Timing::of(TICK) }
 }
 
 /// A coordinator, and its clients.

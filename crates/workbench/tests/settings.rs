@@ -22,6 +22,7 @@ const UNUSUAL: &[(&str, &str, &[&str])] = &[
     ("lamport", "entries", &["77"]),
     ("lamport", "hold", &["2.5ms"]),
     ("bully", "initiators", &["3", "4@2.5ms"]),
+    ("lamport-clocks", "steps", &["1>2@3ms", "2@1ms"]),
     ("bully", "bound", &["3ms"]),
     ("bully", "answer-timeout", &["7ms"]),
     ("bully", "announcement-timeout", &["9ms"]),

@@ -190,7 +190,7 @@ pub fn flaw(finding: &Finding) -> Option<Flaw> {
 /// What is found of an algorithm of the catalogue, whose timers are set like that.
 pub fn check(entry: &Entry, bounds: &Bounds, timing: Timing) -> Finding {
     let view = &bounds.view;
-    let seating = Seating { view, construction: Construction::Grid, timing };
+    let seating = Seating { view, construction: Construction::Grid, own_sets: None, timing };
     catalogue::visit(entry, &seating, Check(bounds)).unwrap()
 }
 
