@@ -259,7 +259,8 @@ fn a_set_without_its_owner_is_refused() {
 fn two_disjoint_sets_are_refused() {
     let flaw = from_sets(4, &[&[1, 2], &[1, 2, 3], &[2, 3], &[1, 4]]).unwrap_err();
     assert_eq!(flaw, Flaw::Disjoint { first: ProcessId(3), second: ProcessId(4) });
-    let told = "the voting sets of processes 3 and 4 have no member in common";
+    let told = "the voting sets of processes 3 and 4 have no member in common, so both could enter \
+                at once";
     assert_eq!(flaw.to_string(), told);
 }
 

@@ -44,7 +44,7 @@ mod tests {
         for text in ["1>2@3ms", "1@0.5ms", "1>2", "7"] {
             assert_eq!(ScriptedStep::read(text).unwrap().to_string(), text);
         }
-        for text in ["", ">", "1>", ">2", "x", "1@", "1@3", "1>2>3", "1>2@@3ms", "-1"] {
+        for text in ["", ">", "1>", ">2", "x", "1@", "1@x", "1>2>3", "1>2@@3ms", "-1"] {
             let error = ScriptedStep::read(text).unwrap_err().to_string();
             assert!(error.contains("e.g. 1>2@3ms"), "{error}");
         }
