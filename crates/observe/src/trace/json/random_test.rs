@@ -15,7 +15,7 @@ use crate::{JudgeOrdering, LossCause, MessageId, Said, Side, What};
 #[test]
 fn a_random_trace_that_is_written_is_read_back_the_same() {
     let (mut served, mut families) = ([0; family::ALL.len()], [0; family::ALL.len()]);
-    for seed in 0..900 {
+    for seed in 0..1_200 {
         let trace = random_trace(seed);
         assert_eq!(read(&write(&trace)).as_ref(), Ok(&trace), "seed {seed}");
         judge(&trace);
